@@ -19,7 +19,7 @@ func startDrafting(t *testing.T, opt channels.Options) (*managerFixture, *channe
 	f := &channelstest.Drafting{Fake: &channelstest.Fake{Limit: channels.Limits{MaxText: 1000}}}
 	kept := &channelstest.Drafts{}
 	opt.Drafts = kept
-	h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": f}, opt)
+	h := startManager(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": f}, opt)
 	synctest.Wait()
 	return h, f, kept
 }
@@ -48,7 +48,7 @@ func TestDraft_GrowsIntoTheAnswer(t *testing.T) {
 		if h.out.Row(d).State != channels.Sent || f.Shown(id) != "the whole answer" {
 			t.Errorf("message of the draft = %q", f.Shown(id))
 		}
-		h.stop(t)
+		h.stopManager(t)
 	})
 }
 
@@ -66,7 +66,7 @@ func TestDraft_NotForShortOrFastAnswers(t *testing.T) {
 		if got := f.Drafts(); len(got) != 0 {
 			t.Errorf("drafts %q", got)
 		}
-		h.stop(t)
+		h.stopManager(t)
 	})
 }
 
@@ -86,7 +86,7 @@ func TestDraft_IsNeverEmpty(t *testing.T) {
 		if got := f.Drafts(); len(got) != 2 || got[1] != "At last. …" {
 			t.Errorf("drafts %q", got)
 		}
-		h.stop(t)
+		h.stopManager(t)
 	})
 }
 
@@ -116,7 +116,7 @@ func TestDraft_ContainsNoSecret(t *testing.T) {
 				}
 			}
 		}
-		h.stop(t)
+		h.stopManager(t)
 	})
 }
 
@@ -129,13 +129,13 @@ func TestDraft_NotWhereDisabledOrUnsupported(t *testing.T) {
 		if h.Show(t.Context(), "e1", "x", "7") != nil {
 			t.Error("Show drafts although the user wants complete answers")
 		}
-		h.stop(t)
-		h = start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": &channelstest.Fake{}}, channels.Options{Drafts: &channelstest.Drafts{}})
+		h.stopManager(t)
+		h = startManager(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": &channelstest.Fake{}}, channels.Options{Drafts: &channelstest.Drafts{}})
 		synctest.Wait()
 		if h.Show(t.Context(), "e1", "x", "7") != nil || h.Show(t.Context(), "e1", "y", "7") != nil {
 			t.Error("Show drafts on a channel without drafts")
 		}
-		h.stop(t)
+		h.stopManager(t)
 	})
 }
 
@@ -155,7 +155,7 @@ func TestDraft_ContinuesAfterACrash(t *testing.T) {
 		if before == "" || after != before || !strings.HasPrefix(f.Shown(before), "Another") {
 			t.Errorf("draft ids %q and %q, text %q", before, after, f.Shown(before))
 		}
-		h.stop(t)
+		h.stopManager(t)
 	})
 }
 
@@ -181,7 +181,7 @@ func TestDraft_EndsAtAQuestion(t *testing.T) {
 			if first == "" || second == "" || first == second || f.Shown(first) != sentence+"The end." {
 				t.Errorf("suspended %v: %q shows %q, %q shows %q", suspended, first, f.Shown(first), second, f.Shown(second))
 			}
-			h.stop(t)
+			h.stopManager(t)
 		})
 	}
 }
@@ -203,7 +203,7 @@ func TestDraft_SlowPlatformGetsFewerUpdates(t *testing.T) {
 		if asked > 7 {
 			t.Errorf("%d updates in 1 min", asked)
 		}
-		h.stop(t)
+		h.stopManager(t)
 	})
 }
 
@@ -219,7 +219,7 @@ func TestDraft_IsFoundAgainAfterALostResponse(t *testing.T) {
 				ch = f
 			}
 			kept, out := &channelstest.Drafts{}, channelstest.NewOutbox()
-			h := start(t, out, map[string]channels.Channel{"x": ch}, channels.Options{Drafts: kept})
+			h := startManager(t, out, map[string]channels.Channel{"x": ch}, channels.Options{Drafts: kept})
 			synctest.Wait()
 			lost := &channels.Error{MaybeSent: true, Err: errors.New("the connection broke")}
 			f.Cut = func() error {
@@ -253,7 +253,7 @@ func TestDraft_IsFoundAgainAfterALostResponse(t *testing.T) {
 			if len(f.Arrived()) != 1 || f.Shown("7/1") != want || f.Shown("7/2") != "" || h.out.Row(row).State != channels.Sent {
 				t.Errorf("%s: sent %q, draft message %q", how, f.Arrived(), f.Shown("7/1"))
 			}
-			h.stop(t)
+			h.stopManager(t)
 		})
 	}
 }
@@ -267,7 +267,7 @@ func TestDraft_DeletedDraftDoesNotLoseTheAnswer(t *testing.T) {
 		if got := f.Arrived(); h.out.Row(d).State != channels.Sent || len(got) != 1 || got[0] != "the answer" {
 			t.Errorf("%s, arrived %q", h.out.Row(d).State, got)
 		}
-		h.stop(t)
+		h.stopManager(t)
 	})
 }
 
@@ -279,11 +279,11 @@ func TestDraft_IsReplacedAgainAfterAnInterruption(t *testing.T) {
 		id, _ := f.Draft(t.Context(), channels.Delivery{ID: "draft", Chat: "7", Text: "growing"})
 		out := channelstest.NewOutbox()
 		out.PutCutOff(channels.Delivery{Channel: "x", Chat: "7", Text: "the answer", Kind: channels.Reply, Draft: id})
-		h := start(t, out, map[string]channels.Channel{"x": f}, channels.Options{})
+		h := startManager(t, out, map[string]channels.Channel{"x": f}, channels.Options{})
 		synctest.Wait()
 		if f.Shown(id) != "the answer" {
 			t.Errorf("draft message = %q", f.Shown(id))
 		}
-		h.stop(t)
+		h.stopManager(t)
 	})
 }

@@ -21,7 +21,7 @@ import (
 
 var png = append([]byte("\x89PNG\r\n\x1a\n"), bytes.Repeat([]byte{0}, 100)...)
 
-func file(name string, data []byte) channels.File {
+func memoryFile(name string, data []byte) channels.File {
 	return channels.File{Name: name, Size: int64(len(data)), Open: func(context.Context) (io.ReadCloser, error) {
 		return io.NopCloser(bytes.NewReader(data)), nil
 	}}
@@ -32,9 +32,9 @@ func receiveMessage(t *testing.T, in channels.Inbound, opt channels.Options) (go
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		k := &talkingChannel{say: in}
-		h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": k}, opt)
+		h := startManager(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": k}, opt)
 		synctest.Wait()
-		h.stop(t)
+		h.stopManager(t)
 		err = k.err
 		if heard := h.inbox.Heard(); len(heard) == 1 {
 			got = heard[0]
@@ -65,8 +65,8 @@ func TestReceivedFiles_AreStored(t *testing.T) {
 		return nil, errors.New("https://files.example/bot123:SECRET/x")
 	}}
 	got, err := receiveMessage(t, channels.Inbound{Chat: "7", FromOwner: true, Files: []channels.File{
-		file("cat.exe", png), file("../../etc/passwd", []byte("text of a file")), huge, liar, broken, file("run.sh", []byte("#!/bin/sh\n")),
-		file("big.png", append(bytes.Clone(png), make([]byte, 4_000_000)...)),
+		memoryFile("cat.exe", png), memoryFile("../../etc/passwd", []byte("text of a file")), huge, liar, broken, memoryFile("run.sh", []byte("#!/bin/sh\n")),
+		memoryFile("big.png", append(bytes.Clone(png), make([]byte, 4_000_000)...)),
 	}}, opt)
 	if err != nil {
 		t.Fatal(err)
@@ -118,7 +118,7 @@ func TestReceivedFiles_SlowOnesAreLimited(t *testing.T) {
 	for _, owner := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
 			k := &talkingChannel{allow: []string{"ada"}, say: channels.Inbound{Chat: "7", Sender: "ada", FromOwner: owner, Files: []channels.File{slow, slow, slow}}}
-			h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": k}, channels.Options{})
+			h := startManager(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": k}, channels.Options{})
 			begun := time.Now()
 			for len(h.inbox.Heard()) == 0 && time.Since(begun) < time.Hour {
 				time.Sleep(time.Second)
@@ -127,7 +127,7 @@ func TestReceivedFiles_SlowOnesAreLimited(t *testing.T) {
 			if took, want := time.Since(begun), map[bool]time.Duration{true: 90 * time.Second, false: 20 * time.Second}[owner]; took != want {
 				t.Errorf("owner %v: waited %v", owner, took)
 			}
-			h.stop(t)
+			h.stopManager(t)
 		})
 	}
 }
@@ -135,7 +135,7 @@ func TestReceivedFiles_SlowOnesAreLimited(t *testing.T) {
 func TestReceivedFiles_HaveACountLimit(t *testing.T) {
 	var files []channels.File
 	for range 12 {
-		files = append(files, file("a.bin", []byte{0, 1}))
+		files = append(files, memoryFile("a.bin", []byte{0, 1}))
 	}
 	got, err := receiveMessage(t, channels.Inbound{Chat: "7", FromOwner: true, Text: "look", Files: files}, channels.Options{})
 	if err != nil || len(got.Outside) != 11 || !strings.Contains(got.Outside[10], "2 more files") || got.Text != "look" {
@@ -298,11 +298,11 @@ func TestReceivedFiles_GuestsHaveALimit(t *testing.T) {
 				return "/x", nil
 			}}}
 			k := &talkingChannel{allow: []string{"ada"}, say: channels.Inbound{Chat: "7", Sender: "ada", FromOwner: owner, Text: "hi"}}
-			h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": k}, opt)
+			h := startManager(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": k}, opt)
 			synctest.Wait()
 			send := func() (notes string) {
 				in := k.say
-				in.Files = []channels.File{file("a.bin", make([]byte, 15<<20)), file("b.bin", make([]byte, 15<<20))}
+				in.Files = []channels.File{memoryFile("a.bin", make([]byte, 15<<20)), memoryFile("b.bin", make([]byte, 15<<20))}
 				if _, err := k.r.Receive(t.Context(), in); err != nil {
 					t.Fatal(err)
 				}
@@ -320,7 +320,7 @@ func TestReceivedFiles_GuestsHaveALimit(t *testing.T) {
 			if last = send(); strings.Contains(last, "per hour") {
 				t.Errorf("one hour later: %s", last)
 			}
-			h.stop(t)
+			h.stopManager(t)
 		})
 	}
 }

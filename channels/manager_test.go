@@ -59,7 +59,7 @@ type managerFixture struct {
 	ended  chan error
 }
 
-func start(t *testing.T, out *channelstest.Outbox, chs map[string]channels.Channel, opt channels.Options) *managerFixture {
+func startManager(t *testing.T, out *channelstest.Outbox, chs map[string]channels.Channel, opt channels.Options) *managerFixture {
 	t.Helper()
 	h := &managerFixture{out: out, inbox: &channelstest.Inbox{}, ended: make(chan error, 1)}
 	opt.Outbox, opt.Receiver, opt.Log, opt.Channels = out, h.inbox, slog.New(slog.DiscardHandler), chs
@@ -74,7 +74,7 @@ func start(t *testing.T, out *channelstest.Outbox, chs map[string]channels.Chann
 	return h
 }
 
-func (h *managerFixture) stop(t *testing.T) {
+func (h *managerFixture) stopManager(t *testing.T) {
 	t.Helper()
 	h.cancel()
 	if err := <-h.ended; err != nil {
@@ -82,7 +82,7 @@ func (h *managerFixture) stop(t *testing.T) {
 	}
 }
 
-func delivery(channel, chat, text string) channels.Delivery {
+func newDelivery(channel, chat, text string) channels.Delivery {
 	return channels.Delivery{Channel: channel, Chat: chat, Text: text, Kind: channels.Reply}
 }
 
@@ -111,15 +111,15 @@ func TestManager_ErrorClassDecidesOnRetry(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := &channelstest.Fake{}
 				f.FailWith(c.fail, c.times)
-				h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": f}, channels.Options{})
-				id := h.out.Put(delivery("x", "c", "hello"))
+				h := startManager(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": f}, channels.Options{})
+				id := h.out.Put(newDelivery("x", "c", "hello"))
 				time.Sleep(c.after)
 				synctest.Wait()
 				r := h.out.Row(id)
 				if r.State != c.want || (c.wantTries > 0 && r.Attempts != c.wantTries) {
 					t.Errorf("state %s after %d attempts (%s), want %s after %d", r.State, r.Attempts, r.Why, c.want, c.wantTries)
 				}
-				h.stop(t)
+				h.stopManager(t)
 			})
 		})
 	}
@@ -129,8 +129,8 @@ func TestManager_LaterPausesTheChannel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &channelstest.Fake{}
 		f.FailWith(&channels.Error{Class: channels.Later, RetryAt: time.Now().Add(5 * time.Minute), Err: errors.New("429")}, 1)
-		h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": f}, channels.Options{})
-		a, b := h.out.Put(delivery("x", "a", "first")), h.out.Put(delivery("x", "b", "second"))
+		h := startManager(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": f}, channels.Options{})
+		a, b := h.out.Put(newDelivery("x", "a", "first")), h.out.Put(newDelivery("x", "b", "second"))
 		time.Sleep(4 * time.Minute)
 		synctest.Wait()
 		if n := len(f.Arrived()); n != 0 {
@@ -141,7 +141,7 @@ func TestManager_LaterPausesTheChannel(t *testing.T) {
 		if h.out.Row(a).State != channels.Sent || h.out.Row(b).State != channels.Sent {
 			t.Errorf("after the pause: states %s and %s", h.out.Row(a).State, h.out.Row(b).State)
 		}
-		h.stop(t)
+		h.stopManager(t)
 	})
 }
 
@@ -151,13 +151,13 @@ func TestManager_KeepsRateLimit(t *testing.T) {
 		var at []time.Duration
 		began := time.Now()
 		f.After(func(channels.Delivery) { at = append(at, time.Since(began)) })
-		h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": f}, channels.Options{})
+		h := startManager(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": f}, channels.Options{})
 		for i := range 7 {
-			h.out.Put(delivery("x", fmt.Sprint(i), "hello"))
+			h.out.Put(newDelivery("x", fmt.Sprint(i), "hello"))
 		}
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
-		h.stop(t)
+		h.stopManager(t)
 		m := time.Minute
 		if d := cmp.Diff([]time.Duration{0, 0, 0, m, m, m, 2 * m}, at); d != "" {
 			t.Error(d)
@@ -183,18 +183,18 @@ func TestManager_GuestsDoNotDelayTheOwner(t *testing.T) {
 			got = append(got, fmt.Sprintf("%s %.5s %s", d.Chat, d.Text, time.Since(began)))
 		})
 		out := channelstest.NewOutbox()
-		long := delivery("x", "eve", strings.Repeat("guest ", 60)) // five parts
+		long := newDelivery("x", "eve", strings.Repeat("guest ", 60)) // five parts
 		long.Guest = true
-		short := delivery("x", "bob", "guest")
+		short := newDelivery("x", "bob", "guest")
 		short.Guest = true
-		ids := []string{out.Put(long), out.Put(short), out.Put(delivery("x", "me", "first"))}
-		h := start(t, out, map[string]channels.Channel{"x": f}, channels.Options{})
+		ids := []string{out.Put(long), out.Put(short), out.Put(newDelivery("x", "me", "first"))}
+		h := startManager(t, out, map[string]channels.Channel{"x": f}, channels.Options{})
 		time.Sleep(time.Second)
 		synctest.Wait()
-		ids = append(ids, out.Put(delivery("x", "me", "again")))
+		ids = append(ids, out.Put(newDelivery("x", "me", "again")))
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
-		h.stop(t)
+		h.stopManager(t)
 		want := []string{
 			"me first 0s", "eve guest 0s", "eve guest 0s", "me again 1s",
 			"eve guest 1m0s", "eve guest 1m0s", "eve guest 2m0s", "bob guest 2m0s",
@@ -219,11 +219,11 @@ func TestManager_DoesNotRepeatSentParts(t *testing.T) {
 				f.FailWith(channels.Errorf(channels.Temporary, "hiccup"), 1)
 			}
 		})
-		h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": f}, channels.Options{})
-		id := h.out.Put(delivery("x", "c", strings.Repeat("word and ", 22)))
+		h := startManager(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": f}, channels.Options{})
+		id := h.out.Put(newDelivery("x", "c", strings.Repeat("word and ", 22)))
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		h.stop(t)
+		h.stopManager(t)
 		var ids []string
 		for _, d := range f.Deliveries() {
 			ids = append(ids, d.ID)
@@ -257,11 +257,11 @@ func TestManager_SendsTextOfARejectedFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		f := pickyPlatform{&channelstest.Fake{Limit: channels.Limits{MaxText: 100, MaxFile: 1 << 20}}}
-		h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": f}, channels.Options{})
+		h := startManager(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": f}, channels.Options{})
 		var ids []string
 		for _, text := range []string{"here it is", strings.Repeat("many words ", 12)} {
 			for _, name := range []string{"good.pdf", "bad.pdf"} {
-				d := delivery("x", "c", text)
+				d := newDelivery("x", "c", text)
 				d.Files = []channels.Attachment{{Name: name, Size: 1, Path: path}}
 				ids = append(ids, h.out.Put(d))
 			}
@@ -285,7 +285,7 @@ func TestManager_SendsTextOfARejectedFile(t *testing.T) {
 				t.Errorf("%s is %s", id, s)
 			}
 		}
-		h.stop(t)
+		h.stopManager(t)
 	})
 }
 
@@ -308,14 +308,14 @@ func TestManager_TimedOutSend(t *testing.T) {
 					ch, f = d, d.Fake
 				}
 				release := f.Stall()
-				h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": ch}, channels.Options{SendTimeout: time.Second})
-				id := h.out.Put(delivery("x", "c", "hello"))
+				h := startManager(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": ch}, channels.Options{SendTimeout: time.Second})
+				id := h.out.Put(newDelivery("x", "c", "hello"))
 				time.Sleep(time.Second + time.Millisecond)
 				synctest.Wait()
 				release()
 				time.Sleep(time.Minute)
 				synctest.Wait()
-				h.stop(t)
+				h.stopManager(t)
 				if d := cmp.Diff(c.want, f.Arrived()); d != "" {
 					t.Error(d)
 				}
@@ -343,14 +343,14 @@ func TestManager_SlowTransferIsNoFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &channelstest.Fake{}
 		release := f.Stall()
-		h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": fileChannel{f}}, channels.Options{})
-		d := delivery("x", "c", "here")
+		h := startManager(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": fileChannel{f}}, channels.Options{})
+		d := newDelivery("x", "c", "here")
 		d.Files = []channels.Attachment{{Name: "film.mp4", Size: 40 << 20, Path: path}}
 		h.out.Put(d)
 		time.Sleep(5 * time.Minute)
 		release()
 		time.Sleep(time.Minute)
-		h.stop(t)
+		h.stopManager(t)
 		if d := cmp.Diff([]string{"here"}, f.Arrived()); d != "" {
 			t.Error(d)
 		}
@@ -362,11 +362,11 @@ func TestManager_StopWhileSending(t *testing.T) {
 		f := &channelstest.Fake{}
 		release := f.Stall()
 		defer release()
-		h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": f}, channels.Options{Grace: time.Second})
-		id := h.out.Put(delivery("x", "c", "hello"))
+		h := startManager(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": f}, channels.Options{Grace: time.Second})
+		id := h.out.Put(newDelivery("x", "c", "hello"))
 		synctest.Wait()
 		began := time.Now()
-		h.stop(t)
+		h.stopManager(t)
 		if d := time.Since(began); d != time.Second {
 			t.Errorf("stopped after %v, want the grace of 1s", d)
 		}
@@ -398,13 +398,13 @@ func TestManager_BrokenChannelsDoNotAffectOthers(t *testing.T) {
 		errs, panics := &failingChannel{err: errors.New("lost")}, &failingChannel{panic: true}
 		revoked := &failingChannel{err: channels.Errorf(channels.Unauthorized, "the token was revoked")}
 		var told []string
-		h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{
+		h := startManager(t, channelstest.NewOutbox(), map[string]channels.Channel{
 			"good": good, "errs": errs, "panics": panics, "revoked": revoked,
 		}, channels.Options{
 			Failed:  map[string]error{"email": errors.New("no password")},
 			Trouble: func(ch string, _ error) { told = append(told, ch) },
 		})
-		id := h.out.Put(delivery("good", "c", "hello"))
+		id := h.out.Put(newDelivery("good", "c", "hello"))
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		if s := h.out.Row(id).State; s != channels.Sent {
@@ -435,7 +435,7 @@ func TestManager_BrokenChannelsDoNotAffectOthers(t *testing.T) {
 		if d := cmp.Diff([]string{"revoked"}, told); d != "" {
 			t.Error(d)
 		}
-		h.stop(t)
+		h.stopManager(t)
 	})
 }
 
@@ -457,8 +457,8 @@ func TestManager_DeliversAfterANightWithoutNetwork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		offline := fmt.Errorf("chat: connect: %w", &net.OpError{Op: "dial", Err: errors.New("network is unreachable")})
 		b := &remoteChannel{failingChannel: failingChannel{err: offline}}
-		h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": b}, channels.Options{})
-		id := h.out.Put(delivery("x", "c", "hello"))
+		h := startManager(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": b}, channels.Options{})
+		id := h.out.Put(newDelivery("x", "c", "hello"))
 		time.Sleep(10 * time.Hour)
 		n := b.runs.Load()
 		b.up.Store(true)
@@ -467,7 +467,7 @@ func TestManager_DeliversAfterANightWithoutNetwork(t *testing.T) {
 		if b.runs.Load() == n || h.out.Row(id).State != channels.Sent {
 			t.Errorf("started %d and %d times, state of the text %s", n, b.runs.Load(), h.out.Row(id).State)
 		}
-		h.stop(t)
+		h.stopManager(t)
 	})
 }
 
@@ -513,9 +513,9 @@ func TestManager_AdmitsSenders(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c.say.Text, c.say.Channel = "hi \xff", "forged"
 				k := &talkingChannel{allow: c.allow, say: c.say}
-				h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": k}, channels.Options{})
+				h := startManager(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": k}, channels.Options{})
 				synctest.Wait()
-				h.stop(t)
+				h.stopManager(t)
 				heard := h.inbox.Heard()
 				if c.session == "" {
 					if !errors.Is(k.err, channels.ErrStranger) || len(heard) != 0 {
@@ -542,11 +542,11 @@ func (*pullChannel) Pull() {}
 func TestManager_DoesNotDeliverToPullChannels(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &pullChannel{}
-		h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"web": p, "x": &channelstest.Fake{}}, channels.Options{})
-		h.out.Put(delivery("web", "c", "hello"))
+		h := startManager(t, channelstest.NewOutbox(), map[string]channels.Channel{"web": p, "x": &channelstest.Fake{}}, channels.Options{})
+		h.out.Put(newDelivery("web", "c", "hello"))
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		h.stop(t)
+		h.stopManager(t)
 		if len(p.Arrived()) != 0 || !h.Pull("web") || h.Pull("x") || h.Pull("nobody") {
 			t.Errorf("arrived %q, pull %v %v %v", p.Arrived(), h.Pull("web"), h.Pull("x"), h.Pull("nobody"))
 		}
@@ -571,7 +571,7 @@ func TestManager_FullDiskRepeatsNothing(t *testing.T) {
 		f := &channelstest.Fake{}
 		out := &flakyOutbox{Outbox: channelstest.NewOutbox()}
 		out.bad.Store(4)
-		id := out.Put(delivery("x", "c", "hello"))
+		id := out.Put(newDelivery("x", "c", "hello"))
 		m, err := channels.New(channels.Options{
 			Outbox: out, Receiver: &channelstest.Inbox{}, Log: slog.New(slog.DiscardHandler),
 			Channels: map[string]channels.Channel{"x": f},

@@ -50,12 +50,12 @@ func TestIncidentI11(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				k := &talkingChannel{allow: c.allow, say: channels.Inbound{Chat: "7", Sender: c.sender, Text: "hello"}}
-				h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": k}, channels.Options{})
+				h := startManager(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": k}, channels.Options{})
 				synctest.Wait()
 				if heard := len(h.inbox.Heard()) == 1; heard != c.heard || !heard && !errors.Is(k.err, channels.ErrStranger) {
 					t.Errorf("received = %v (%v)", heard, k.err)
 				}
-				h.stop(t)
+				h.stopManager(t)
 			})
 		})
 	}
@@ -104,12 +104,12 @@ func (fixedPairing) Pairs(_ context.Context, in channels.Inbound) (bool, error) 
 func TestAdmitsSender(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &admissionChannel{allow: []string{"guest"}, ask: []string{"me", "guest", "eve", "eve code", ""}, got: map[string]bool{}}
-		h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": d}, channels.Options{Owners: fixedPairing{}})
+		h := startManager(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": d}, channels.Options{Owners: fixedPairing{}})
 		synctest.Wait()
 		if want := map[string]bool{"me": true, "guest": true, "eve": false, "eve code": true, "": false}; !maps.Equal(d.got, want) {
 			t.Errorf("%v", d.got)
 		}
-		h.stop(t)
+		h.stopManager(t)
 	})
 }
 
@@ -118,11 +118,11 @@ func TestAdmitsSender(t *testing.T) {
 func TestManager_AcceptsMessagesWithoutText(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := &talkingChannel{allow: []string{"ada"}, say: channels.Inbound{Chat: "7", Sender: "ada", Group: true, Mentioned: true, Outside: []string{"Bob: hello"}}}
-		h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": k}, channels.Options{})
+		h := startManager(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": k}, channels.Options{})
 		synctest.Wait()
 		if heard := h.inbox.Heard(); len(heard) != 1 || heard[0].Text != "[no words]" {
 			t.Errorf("received %+v", heard)
 		}
-		h.stop(t)
+		h.stopManager(t)
 	})
 }

@@ -81,7 +81,7 @@ func TestTypingIndicators(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				x := &channelstest.Typing{Fake: &channelstest.Fake{}, Shown: tc.shown}
-				h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": x, "plain": &channelstest.Fake{}}, channels.Options{})
+				h := startManager(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": x, "plain": &channelstest.Fake{}}, channels.Options{})
 				tc.run(t.Context(), h)
 				time.Sleep(time.Minute)
 				synctest.Wait()

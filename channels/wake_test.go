@@ -32,7 +32,7 @@ func (h *connectedChannel) Run(ctx context.Context, r channels.Receiver) error {
 func TestWake_RestartsConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ch, other := &connectedChannel{}, &channelstest.Fake{}
-		h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": ch, "y": other}, channels.Options{})
+		h := startManager(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": ch, "y": other}, channels.Options{})
 		synctest.Wait()
 		for range 3 {
 			h.HandleWake()
@@ -61,17 +61,17 @@ func TestWake_RestartsConnections(t *testing.T) {
 		if s := h.Status()[0]; s.State != "running" || s.Error != "" {
 			t.Errorf("status after the recovery = %+v", s)
 		}
-		h.stop(t)
+		h.stopManager(t)
 	})
 }
 
 func TestManager_OutageLosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &channelstest.Fake{}
-		h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": f}, channels.Options{})
+		h := startManager(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": f}, channels.Options{})
 		f.Down()
 		for i := range 5 {
-			h.out.Put(delivery("x", "7", string(rune('a'+i))))
+			h.out.Put(newDelivery("x", "7", string(rune('a'+i))))
 			time.Sleep(12 * time.Minute)
 		}
 		f.Up()
@@ -84,7 +84,7 @@ func TestManager_OutageLosesNothing(t *testing.T) {
 		if got != "abcde" || s.Sent != 5 || s.SentAt.IsZero() {
 			t.Errorf("arrived %q: %+v", got, s)
 		}
-		h.stop(t)
+		h.stopManager(t)
 	})
 }
 
@@ -104,7 +104,7 @@ func (l *reconnectingChannel) Link() error {
 func TestStatus_NotConnectedIsNotRunning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ch := &reconnectingChannel{}
-		h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": ch}, channels.Options{})
+		h := startManager(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": ch}, channels.Options{})
 		for _, c := range []struct {
 			err   error
 			state string
@@ -115,6 +115,6 @@ func TestStatus_NotConnectedIsNotRunning(t *testing.T) {
 				t.Errorf("with %v: %+v", c.err, s)
 			}
 		}
-		h.stop(t)
+		h.stopManager(t)
 	})
 }

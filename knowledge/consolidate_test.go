@@ -13,13 +13,13 @@ import (
 	"hob/platform/store"
 )
 
-// restore stores a fact without comparing it with the others, as earlier versions and imports did.
-func restore(t *testing.T, b *Base, st *store.Store, f Fact) Fact {
+// restoreFact stores a fact without comparing it with the others, as earlier versions and imports did.
+func restoreFact(t *testing.T, b *Base, st *store.Store, f Fact) Fact {
 	t.Helper()
 	if f.Provenance == provenance.Unknown {
 		f.Provenance = provenance.Owner
 	}
-	write(t, st, func(tx *store.Tx) error {
+	writeTx(t, st, func(tx *store.Tx) error {
 		if f.Kind == "" {
 			f.setKind(nil, f.CreatedAt)
 		}
@@ -29,12 +29,12 @@ func restore(t *testing.T, b *Base, st *store.Store, f Fact) Fact {
 		_, err := tx.Exec(`UPDATE claimed SET version = 0 WHERE fact = ?`, f.ID)
 		return err
 	})
-	write(t, st, b.parseFactsTx)
+	writeTx(t, st, b.parseFactsTx)
 	return f
 }
 
-// consolidate plans and makes changes until none is left.
-func consolidate(t *testing.T, b *Base, st *store.Store, now time.Time) (all []FactChange) {
+// consolidateAll plans and makes changes until none is left.
+func consolidateAll(t *testing.T, b *Base, st *store.Store, now time.Time) (all []FactChange) {
 	t.Helper()
 	for range 10 {
 		p, err := b.PlanConsolidation(st.Reader(t.Context()), now)
@@ -42,7 +42,7 @@ func consolidate(t *testing.T, b *Base, st *store.Store, now time.Time) (all []F
 			t.Fatal(err)
 		}
 		var done []FactChange
-		write(t, st, func(tx *store.Tx) (err error) { done, err = b.ConsolidateTx(tx, p); return err })
+		writeTx(t, st, func(tx *store.Tx) (err error) { done, err = b.ConsolidateTx(tx, p); return err })
 		if len(done) != len(p.Changes) {
 			t.Errorf("%d of %d planned changes were made", len(done), len(p.Changes))
 		}
@@ -61,7 +61,7 @@ func liveTexts(t *testing.T, b *Base) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := texts(list)
+	out := factTexts(list)
 	slices.Sort(out)
 	return out
 }
@@ -95,13 +95,13 @@ func TestConsolidation(t *testing.T) {
 		{"a past event ends", []Fact{{ID: "a", Text: "the dentist appointment is on 5 March", Kind: KindEvent, ValidUntil: t0.AddDate(0, 0, 4)}, {ID: "b", Text: "the concert is in May", Kind: KindEvent, ValidUntil: t0.AddDate(0, 2, 0)}}, "expire a", "the concert is in May"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			b, st := open(t)
+			b, st := openBase(t)
 			for i, f := range tc.facts {
 				f.CreatedAt = at(i)
-				restore(t, b, st, f)
+				restoreFact(t, b, st, f)
 			}
 			before := liveTexts(t, b)
-			done := consolidate(t, b, st, now)
+			done := consolidateAll(t, b, st, now)
 			var ops []string
 			for _, c := range done {
 				ops = append(ops, strings.TrimSpace(c.Op+" "+c.Fact+" "+c.By))
@@ -113,14 +113,14 @@ func TestConsolidation(t *testing.T) {
 				t.Error(d)
 			}
 			var n int
-			write(t, st, func(tx *store.Tx) (err error) { n, _, err = b.UndoConsolidationTx(tx, done); return err })
+			writeTx(t, st, func(tx *store.Tx) (err error) { n, _, err = b.UndoConsolidationTx(tx, done); return err })
 			if n != len(done) {
 				t.Errorf("%d of %d changes were undone", n, len(done))
 			}
 			if d := cmp.Diff(before, liveTexts(t, b)); d != "" {
 				t.Errorf("facts after undo: %s", d)
 			}
-			if again := consolidate(t, b, st, now); len(again) > 0 {
+			if again := consolidateAll(t, b, st, now); len(again) > 0 {
 				t.Errorf("the next run repeats undone changes: %+v", again)
 			}
 		})
@@ -130,9 +130,9 @@ func TestConsolidation(t *testing.T) {
 // A change whose facts were corrected, forgotten or pinned since is neither made nor undone.
 func TestConsolidation_LeavesWhatChangedSince(t *testing.T) {
 	two := func(t *testing.T) (*Base, *store.Store, ConsolidationPlan) {
-		b, st := open(t)
-		restore(t, b, st, Fact{ID: "a", Text: "I live in Vilnius", CreatedAt: t0})
-		restore(t, b, st, Fact{ID: "b", Text: "I live in Vilnius, Lithuania", CreatedAt: t0.Add(time.Hour)})
+		b, st := openBase(t)
+		restoreFact(t, b, st, Fact{ID: "a", Text: "I live in Vilnius", CreatedAt: t0})
+		restoreFact(t, b, st, Fact{ID: "b", Text: "I live in Vilnius, Lithuania", CreatedAt: t0.Add(time.Hour)})
 		p, err := b.PlanConsolidation(st.Reader(t.Context()), t0.Add(2*time.Hour))
 		if err != nil || len(p.Changes) != 1 {
 			t.Fatalf("PlanConsolidation = %+v %v", p, err)
@@ -141,8 +141,8 @@ func TestConsolidation_LeavesWhatChangedSince(t *testing.T) {
 	}
 	t.Run("corrected before", func(t *testing.T) {
 		b, st, p := two(t)
-		remember(t, b, st, t0.Add(3*time.Hour), provenance.Owner, "I live in Kaunas")
-		write(t, st, func(tx *store.Tx) error {
+		rememberText(t, b, st, t0.Add(3*time.Hour), provenance.Owner, "I live in Kaunas")
+		writeTx(t, st, func(tx *store.Tx) error {
 			done, err := b.ConsolidateTx(tx, p)
 			if len(done) > 0 {
 				t.Errorf("%+v", done)
@@ -166,9 +166,9 @@ func TestConsolidation_LeavesWhatChangedSince(t *testing.T) {
 	t.Run("corrected after", func(t *testing.T) {
 		b, st, p := two(t)
 		var done []FactChange
-		write(t, st, func(tx *store.Tx) (err error) { done, err = b.ConsolidateTx(tx, p); return err })
-		remember(t, b, st, t0.Add(3*time.Hour), provenance.Owner, "I live in Kaunas")
-		write(t, st, func(tx *store.Tx) error {
+		writeTx(t, st, func(tx *store.Tx) (err error) { done, err = b.ConsolidateTx(tx, p); return err })
+		rememberText(t, b, st, t0.Add(3*time.Hour), provenance.Owner, "I live in Kaunas")
+		writeTx(t, st, func(tx *store.Tx) error {
 			n, left, err := b.UndoConsolidationTx(tx, done)
 			if n != 0 || left != len(done) {
 				t.Errorf("%d changes were undone although a correction followed", n)
@@ -182,9 +182,9 @@ func TestConsolidation_LeavesWhatChangedSince(t *testing.T) {
 }
 
 func TestCountJunk(t *testing.T) {
-	b, st := open(t)
+	b, st := openBase(t)
 	for i, text := range []string{"I live in Vilnius", "I live in Vilnius, Lithuania", "what is the wifi password", "and then home", "the spare key is under the pot"} {
-		restore(t, b, st, Fact{ID: string(rune('a' + i)), Text: text, CreatedAt: t0})
+		restoreFact(t, b, st, Fact{ID: string(rune('a' + i)), Text: text, CreatedAt: t0})
 	}
 	count := func(now time.Time) JunkCount {
 		t.Helper()
@@ -216,10 +216,10 @@ func TestCountJunk(t *testing.T) {
 // merged into it; the duplicate is valid again. Forgetting the fact itself erases both.
 func TestConsolidation_ForgettingReachesMergedFacts(t *testing.T) {
 	merged := func(t *testing.T) (*Base, *store.Store) {
-		b, st := open(t)
-		restore(t, b, st, Fact{ID: "a", Text: "to open the locker, push the door", Source: "import:one", CreatedAt: t0})
-		restore(t, b, st, Fact{ID: "b", Text: "to open locker, please push door", Source: "import:two", CreatedAt: t0.Add(time.Hour)})
-		if done := consolidate(t, b, st, t0.Add(2*time.Hour)); len(done) != 1 || done[0].Fact != "b" {
+		b, st := openBase(t)
+		restoreFact(t, b, st, Fact{ID: "a", Text: "to open the locker, push the door", Source: "import:one", CreatedAt: t0})
+		restoreFact(t, b, st, Fact{ID: "b", Text: "to open locker, please push door", Source: "import:two", CreatedAt: t0.Add(time.Hour)})
+		if done := consolidateAll(t, b, st, t0.Add(2*time.Hour)); len(done) != 1 || done[0].Fact != "b" {
 			t.Fatalf("%+v", done)
 		}
 		return b, st
@@ -230,7 +230,7 @@ func TestConsolidation_ForgettingReachesMergedFacts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		write(t, st, func(tx *store.Tx) error { _, err := b.removeRowsTx(tx, &plan.Erasure, nil); return err })
+		writeTx(t, st, func(tx *store.Tx) error { _, err := b.removeRowsTx(tx, &plan.Erasure, nil); return err })
 		all, err := b.ListFacts(t.Context(), 10, true)
 		if err != nil {
 			t.Fatal(err)
@@ -238,7 +238,7 @@ func TestConsolidation_ForgettingReachesMergedFacts(t *testing.T) {
 		if live := liveTexts(t, b); len(live) != len(all) {
 			t.Errorf("%d facts are retired without a fact that replaces them", len(all)-len(live))
 		}
-		return texts(all)
+		return factTexts(all)
 	}
 	t.Run("by source", func(t *testing.T) {
 		b, st := merged(t)
@@ -258,16 +258,16 @@ func TestConsolidation_ForgettingReachesMergedFacts(t *testing.T) {
 func TestSummarizeTx(t *testing.T) {
 	texts := []string{"the user walks in the evening", "the user walks in the park", "the user walks with Rex", "the user cooks on Sundays"}
 	summarized := func(t *testing.T, list ...Summary) (*Base, *store.Store, []FactChange) {
-		b, st := open(t)
+		b, st := openBase(t)
 		for i, text := range texts {
-			restore(t, b, st, Fact{ID: string(rune('a' + i)), Text: text, Kind: KindObservation, Provenance: provenance.Hob, Source: "import:" + string(rune('a'+i)), CreatedAt: t0.Add(time.Duration(i) * time.Hour)})
+			restoreFact(t, b, st, Fact{ID: string(rune('a' + i)), Text: text, Kind: KindObservation, Provenance: provenance.Hob, Source: "import:" + string(rune('a'+i)), CreatedAt: t0.Add(time.Duration(i) * time.Hour)})
 		}
 		sets, err := b.ConclusionSets(st.Reader(t.Context()), t0.Add(-time.Hour), 4, 10)
 		if err != nil || len(sets) != 1 || len(sets[0].Facts) != 4 || sets[0].Facts[0].ID != "d" {
 			t.Fatalf("ConclusionSets = %+v %v", sets, err)
 		}
 		var done []FactChange
-		write(t, st, func(tx *store.Tx) (err error) {
+		writeTx(t, st, func(tx *store.Tx) (err error) {
 			done, err = b.SummarizeTx(tx, sets[0], list, t0.Add(10*time.Hour))
 			return err
 		})
@@ -279,7 +279,7 @@ func TestSummarizeTx(t *testing.T) {
 		if d := cmp.Diff([]string{"the user cooks on Sundays", good.Text}, liveTexts(t, b)); d != "" {
 			t.Error(d)
 		}
-		write(t, st, func(tx *store.Tx) error {
+		writeTx(t, st, func(tx *store.Tx) error {
 			n, left, err := b.UndoConsolidationTx(tx, done)
 			if n != 3 || left != 0 {
 				t.Errorf("%d facts restored, %d remain", n, left)
@@ -297,7 +297,7 @@ func TestSummarizeTx(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		write(t, st, func(tx *store.Tx) error { _, err := b.removeRowsTx(tx, &plan.Erasure, nil); return err })
+		writeTx(t, st, func(tx *store.Tx) error { _, err := b.removeRowsTx(tx, &plan.Erasure, nil); return err })
 		want := slices.Sorted(slices.Values(texts[1:]))
 		if d := cmp.Diff(want, liveTexts(t, b)); d != "" {
 			t.Error(d)

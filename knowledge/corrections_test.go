@@ -50,14 +50,14 @@ func readTold(t *testing.T, file string) (out []toldFact) {
 	return out
 }
 
-func (x toldFact) tell(t *testing.T, b *Base, st *store.Store) (retired int) {
+func (x toldFact) rememberLines(t *testing.T, b *Base, st *store.Store) (retired int) {
 	t.Helper()
 	for i, line := range x.said {
 		src := provenance.Owner
 		if line[0] == 'x' {
 			src = provenance.Outside
 		}
-		retired += len(remember(t, b, st, t0.Add(time.Duration(i)*time.Hour), src, line[2:]).Retired)
+		retired += len(rememberText(t, b, st, t0.Add(time.Duration(i)*time.Hour), src, line[2:]).Retired)
 	}
 	return retired
 }
@@ -71,8 +71,8 @@ func TestContradictions(t *testing.T) {
 	}
 	for _, x := range list {
 		t.Run(x.name, func(t *testing.T) {
-			b, st := open(t)
-			x.tell(t, b, st)
+			b, st := openBase(t)
+			x.rememberLines(t, b, st)
 			all, err := b.ListFacts(t.Context(), 100, true)
 			if err != nil {
 				t.Fatal(err)
@@ -104,8 +104,8 @@ func TestAgreements(t *testing.T) {
 	}
 	for _, x := range list {
 		t.Run(x.name, func(t *testing.T) {
-			b, st := open(t)
-			if n := x.tell(t, b, st); n > 0 {
+			b, st := openBase(t)
+			if n := x.rememberLines(t, b, st); n > 0 {
 				t.Errorf("%d facts were retired", n)
 			}
 			all, err := b.ListFacts(t.Context(), 100, false)

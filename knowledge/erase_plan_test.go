@@ -22,7 +22,7 @@ func (h *erasureFixture) reopenWith(t *testing.T, o knowledge.Options) {
 	h.ers = knowledge.NewErasing(h.st, knowledge.ErasingOptions{Erasers: func() []knowledge.Eraser { return []knowledge.Eraser{h.base.Eraser()} }})
 }
 
-func (h erasureFixture) put(t *testing.T, docs ...knowledge.Doc) {
+func (h erasureFixture) putDocs(t *testing.T, docs ...knowledge.Doc) {
 	t.Helper()
 	err := h.st.Write(t.Context(), func(tx *store.Tx) error {
 		for _, d := range docs {
@@ -38,7 +38,7 @@ func (h erasureFixture) put(t *testing.T, docs ...knowledge.Doc) {
 	}
 }
 
-func (h erasureFixture) remember(t *testing.T, realm, text, event string) string {
+func (h erasureFixture) rememberText(t *testing.T, realm, text, event string) string {
 	t.Helper()
 	var id string
 	err := h.st.Write(t.Context(), func(tx *store.Tx) error {
@@ -52,7 +52,7 @@ func (h erasureFixture) remember(t *testing.T, realm, text, event string) string
 	return id
 }
 
-func (h erasureFixture) plan(t *testing.T, f knowledge.ForgetRequest) knowledge.ErasurePlan {
+func (h erasureFixture) planErasure(t *testing.T, f knowledge.ForgetRequest) knowledge.ErasurePlan {
 	t.Helper()
 	g, err := h.base.PlanCommitted(t.Context(), f)
 	if err != nil {
@@ -61,8 +61,8 @@ func (h erasureFixture) plan(t *testing.T, f knowledge.ForgetRequest) knowledge.
 	return g
 }
 
-// texts returns the texts of the remaining rows by ref or id.
-func (h erasureFixture) texts(t *testing.T) map[string]string {
+// remainingTexts returns the texts of the remaining rows by ref or id.
+func (h erasureFixture) remainingTexts(t *testing.T) map[string]string {
 	t.Helper()
 	all, err := h.base.RowsAfter(h.st.Reader(t.Context()), 0, 1000)
 	if err != nil {
@@ -90,7 +90,7 @@ func TestForget_KeepsUnrelatedLines(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			h := newFixture(t)
-			h.put(t,
+			h.putDocs(t,
 				knowledge.Doc{Kind: knowledge.KindTurn, Ref: "m1", Text: thanks, Group: "s1", Source: "event:e1"},
 				knowledge.Doc{Kind: knowledge.KindTurn, Ref: "m2", Text: thanks, Group: "s2", Source: "event:e2"},
 				knowledge.Doc{Kind: knowledge.KindTurn, Ref: "m3", Text: "noted: the gate opens with Kestrel-9981", Group: "s2", Source: "event:e3"},
@@ -98,8 +98,8 @@ func TestForget_KeepsUnrelatedLines(t *testing.T) {
 				knowledge.Doc{Kind: "note", Ref: "n1", Text: milk + "\nthe gate opens with Kestrel-9981"},
 				knowledge.Doc{Kind: "note", Ref: "n2", Text: milk},
 			)
-			h.forget(t, tc.f)
-			if got := h.texts(t); !maps.Equal(got, tc.want) {
+			h.forgetPhrase(t, tc.f)
+			if got := h.remainingTexts(t); !maps.Equal(got, tc.want) {
 				t.Errorf("%q", got)
 			}
 		})
@@ -110,8 +110,8 @@ func TestForget_KeepsUnrelatedLines(t *testing.T) {
 func TestForget_KeepsDataOfOtherAgents(t *testing.T) {
 	h := newFixture(t)
 	same := "the pump of the cellar has the number 771204"
-	main, mine := h.remember(t, "", same, "e1"), h.remember(t, "cook", same, "e2")
-	h.put(t,
+	main, mine := h.rememberText(t, "", same, "e1"), h.rememberText(t, "cook", same, "e2")
+	h.putDocs(t,
 		knowledge.Doc{Kind: knowledge.KindTurn, Ref: "m1", Text: "what was said to the main agent", Group: "s1", Source: "event:e1"},
 		knowledge.Doc{Kind: knowledge.KindTurn, Ref: "m2", Text: "what was said to the cook", Group: "s2", Source: "event:e2", Realm: "cook"},
 		knowledge.Doc{Kind: knowledge.KindTurn, Ref: "m3", Text: "what was said to the gardener", Group: "s3", Source: "event:e3", Realm: "gardener"},
@@ -124,28 +124,28 @@ func TestForget_KeepsDataOfOtherAgents(t *testing.T) {
 		}
 	}
 	for _, source := range []string{"session:s1", "session:s3", "event:e1", "event:e3", "session:none"} {
-		if g := h.plan(t, knowledge.ForgetRequest{Source: source, Realm: "cook"}); g.Found() || !g.Erasure.Empty() {
+		if g := h.planErasure(t, knowledge.ForgetRequest{Source: source, Realm: "cook"}); g.Found() || !g.Erasure.Empty() {
 			t.Errorf("%s: %+v", source, g)
 		}
 	}
-	h.forget(t, knowledge.ForgetRequest{Source: "file:/manual", Realm: "cook"})
-	h.forget(t, knowledge.ForgetRequest{ID: mine, Realm: "cook"})
-	h.forget(t, knowledge.ForgetRequest{Source: "session:s2", Realm: "cook"})
+	h.forgetPhrase(t, knowledge.ForgetRequest{Source: "file:/manual", Realm: "cook"})
+	h.forgetPhrase(t, knowledge.ForgetRequest{ID: mine, Realm: "cook"})
+	h.forgetPhrase(t, knowledge.ForgetRequest{Source: "session:s2", Realm: "cook"})
 	want := map[string]string{"m1": "what was said to the main agent", "m3": "what was said to the gardener", "d1.0": "the manual"}
-	if got := h.texts(t); !maps.Equal(got, want) {
+	if got := h.remainingTexts(t); !maps.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
 	if left, err := h.base.ListFacts(t.Context(), 10, true); err != nil || len(left) != 1 || left[0].ID != main || left[0].Text != same {
 		t.Errorf("ListFacts = %+v %v", left, err)
 	}
-	h.forget(t, knowledge.ForgetRequest{Source: "file:/manual"})
-	if got := h.texts(t); got["d1.0"] != "" {
+	h.forgetPhrase(t, knowledge.ForgetRequest{Source: "file:/manual"})
+	if got := h.remainingTexts(t); got["d1.0"] != "" {
 		t.Error("the main agent reached another realm")
 	}
 }
 
-// ledger returns a function that lists the calls of an event.
-func ledger(calls map[string][]string) func(store.Querier, []string) ([]string, error) {
+// eventLedger returns a function that lists the calls of an event.
+func eventLedger(calls map[string][]string) func(store.Querier, []string) ([]string, error) {
 	return func(_ store.Querier, events []string) (out []string, err error) {
 		for _, e := range events {
 			out = append(out, calls[e]...)
@@ -158,7 +158,7 @@ func conversationEvents(events map[string][]string) func(store.Querier, string) 
 	return func(_ store.Querier, s string) ([]string, error) { return events[s], nil }
 }
 
-func (h erasureFixture) origin(t *testing.T, kind, ref string, o provenance.Origin) {
+func (h erasureFixture) keepOrigin(t *testing.T, kind, ref string, o provenance.Origin) {
 	t.Helper()
 	err := h.st.Write(t.Context(), func(tx *store.Tx) error { return origins.KeepTx(tx, kind, ref, []provenance.Origin{o}) })
 	if err != nil {
@@ -171,15 +171,15 @@ func (h erasureFixture) origin(t *testing.T, kind, ref string, o provenance.Orig
 func TestForget_ConversationWithItsCalls(t *testing.T) {
 	h := newFixture(t)
 	h.reopenWith(t, knowledge.Options{
-		Events: conversationEvents(map[string][]string{"s": {"e1", "e2"}}), Calls: ledger(map[string][]string{"e1": {"c1"}, "e3": {"c3"}, "e9": {"c9"}}),
+		Events: conversationEvents(map[string][]string{"s": {"e1", "e2"}}), Calls: eventLedger(map[string][]string{"e1": {"c1"}, "e3": {"c3"}, "e9": {"c9"}}),
 		Below: func(_ store.Querier, event string) ([]string, error) {
 			return map[string][]string{"e2": {"e3"}}[event], nil
 		},
 	})
-	h.origin(t, origins.Result, "c4", provenance.Origin{Kind: "conversation", Label: "s", Event: "e1"})
-	h.origin(t, origins.Call, "c5", provenance.Origin{Kind: "web", Label: "https://x.example", Event: "e2"})
-	h.origin(t, origins.Result, "c6", provenance.Origin{Kind: "conversation", Label: "other", Event: "e9"})
-	g := h.plan(t, knowledge.ForgetRequest{Source: "session:s"})
+	h.keepOrigin(t, origins.Result, "c4", provenance.Origin{Kind: "conversation", Label: "s", Event: "e1"})
+	h.keepOrigin(t, origins.Call, "c5", provenance.Origin{Kind: "web", Label: "https://x.example", Event: "e2"})
+	h.keepOrigin(t, origins.Result, "c6", provenance.Origin{Kind: "conversation", Label: "other", Event: "e9"})
+	g := h.planErasure(t, knowledge.ForgetRequest{Source: "session:s"})
 	slices.Sort(g.Erasure.Calls)
 	if !slices.Equal(g.Erasure.Calls, []string{"c1", "c3", "c4", "c5"}) || g.Calls != 4 || !slices.Equal(g.Erasure.Events, []string{"e1", "e2", "e3"}) {
 		t.Errorf("%+v", g.Erasure)
@@ -190,12 +190,12 @@ func TestForget_ConversationWithItsCalls(t *testing.T) {
 func TestForget_FileBelowTheHome(t *testing.T) {
 	h := newFixture(t)
 	h.reopenWith(t, knowledge.Options{Home: "/home/ana"})
-	h.put(t, knowledge.Doc{Kind: knowledge.KindChunk, Ref: "d1.0", Text: "the manual", Group: "d1", Source: "file:/home/ana/doc/manual.pdf"})
-	h.origin(t, origins.Result, "c1", provenance.Origin{Kind: "file", Label: "~/doc/manual.pdf"})
-	h.origin(t, origins.Result, "c2", provenance.Origin{Kind: "file", Label: "/home/ana/doc/manual.pdf"})
-	h.origin(t, origins.Result, "c3", provenance.Origin{Kind: "file", Label: "~/doc/manual.pdf.txt"})
+	h.putDocs(t, knowledge.Doc{Kind: knowledge.KindChunk, Ref: "d1.0", Text: "the manual", Group: "d1", Source: "file:/home/ana/doc/manual.pdf"})
+	h.keepOrigin(t, origins.Result, "c1", provenance.Origin{Kind: "file", Label: "~/doc/manual.pdf"})
+	h.keepOrigin(t, origins.Result, "c2", provenance.Origin{Kind: "file", Label: "/home/ana/doc/manual.pdf"})
+	h.keepOrigin(t, origins.Result, "c3", provenance.Origin{Kind: "file", Label: "~/doc/manual.pdf.txt"})
 	for _, source := range []string{"file:~/doc/manual.pdf", "file:/home/ana/doc/manual.pdf"} {
-		g := h.plan(t, knowledge.ForgetRequest{Source: source})
+		g := h.planErasure(t, knowledge.ForgetRequest{Source: source})
 		slices.Sort(g.Erasure.Calls)
 		if !slices.Equal(g.Erasure.Calls, []string{"c1", "c2"}) || len(g.Docs) != 1 || g.Erasure.Sources[0] != "file:/home/ana/doc/manual.pdf" {
 			t.Errorf("%s: %+v", source, g.Erasure)
@@ -207,10 +207,10 @@ func TestForget_FileBelowTheHome(t *testing.T) {
 func TestForget_ApprovalCoversTheShownPlan(t *testing.T) {
 	h := newFixture(t)
 	events, calls := map[string][]string{"here": {"e1", "asks"}, "there": {"e5"}}, map[string][]string{"e1": {"c1"}, "asks": {"c2"}}
-	h.reopenWith(t, knowledge.Options{Events: conversationEvents(events), Calls: ledger(calls)})
-	h.put(t, knowledge.Doc{Kind: knowledge.KindTurn, Ref: "m1", Text: "hello", Group: "here", Source: "event:e1"})
+	h.reopenWith(t, knowledge.Options{Events: conversationEvents(events), Calls: eventLedger(calls)})
+	h.putDocs(t, knowledge.Doc{Kind: knowledge.KindTurn, Ref: "m1", Text: "hello", Group: "here", Source: "event:e1"})
 	digest := func(source string) string {
-		return h.plan(t, knowledge.ForgetRequest{Source: source, EveryRealm: true, Asking: "asks"}).Digest()
+		return h.planErasure(t, knowledge.ForgetRequest{Source: source, EveryRealm: true, Asking: "asks"}).Digest()
 	}
 	here, there, page := digest("session:here"), digest("session:there"), digest("url:https://x.example")
 	if here == there || there == page {
@@ -218,16 +218,16 @@ func TestForget_ApprovalCoversTheShownPlan(t *testing.T) {
 	}
 	// The turn continues: the request becomes a row, the call is recorded, the approval is a
 	// message.
-	h.put(t, knowledge.Doc{Kind: knowledge.KindTurn, Ref: "m2", Text: "forget what was said here", Group: "here", Source: "event:asks"})
+	h.putDocs(t, knowledge.Doc{Kind: knowledge.KindTurn, Ref: "m2", Text: "forget what was said here", Group: "here", Source: "event:asks"})
 	calls["asks"] = append(calls["asks"], "c3")
 	events["here"] = append(events["here"], "yes")
-	h.origin(t, origins.Call, "c3", provenance.Origin{Kind: "web", Label: "https://x.example", Event: "e1"})
+	h.keepOrigin(t, origins.Call, "c3", provenance.Origin{Kind: "web", Label: "https://x.example", Event: "e1"})
 	if digest("session:here") != here || digest("session:there") != there || digest("url:https://x.example") != page {
 		t.Error("the digest changed although the plan did not")
 	}
 	// Another conversation continues.
 	events["there"] = append(events["there"], "e6")
-	h.origin(t, origins.Result, "c7", provenance.Origin{Kind: "web", Label: "https://x.example"})
+	h.keepOrigin(t, origins.Result, "c7", provenance.Origin{Kind: "web", Label: "https://x.example"})
 	if digest("session:there") == there || digest("url:https://x.example") == page {
 		t.Error("the digest did not change with the plan")
 	}

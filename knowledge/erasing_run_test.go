@@ -20,7 +20,7 @@ type fakeTurns struct {
 	seen func(*fakeTurns) // called after each read
 }
 
-func (r *fakeTurns) running(store.Querier) ([]string, error) {
+func (r *fakeTurns) runningTurns(store.Querier) ([]string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := slices.Clone(r.list)
@@ -30,14 +30,14 @@ func (r *fakeTurns) running(store.Querier) ([]string, error) {
 	return now, nil
 }
 
-func (r *fakeTurns) end() {
+func (r *fakeTurns) endTurns() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.list, r.seen = nil, nil
 }
 
-// begin starts an erasure of a phrase, which continues in the background.
-func (h erasureFixture) begin(t *testing.T, phrase string) (id string) {
+// beginErasure starts an erasure of a phrase, which continues in the background.
+func (h erasureFixture) beginErasure(t *testing.T, phrase string) (id string) {
 	t.Helper()
 	err := h.st.Write(t.Context(), func(tx *store.Tx) (err error) {
 		id, err = h.ers.BeginTx(tx, h.base, knowledge.Erasure{Phrases: []string{phrase}}, "", true)
@@ -49,7 +49,7 @@ func (h erasureFixture) begin(t *testing.T, phrase string) (id string) {
 	return id
 }
 
-func (h erasureFixture) run(t *testing.T) {
+func (h erasureFixture) runErasures(t *testing.T) {
 	t.Helper()
 	done := make(chan struct{})
 	go func() {
@@ -61,7 +61,7 @@ func (h erasureFixture) run(t *testing.T) {
 	t.Cleanup(func() { <-done })
 }
 
-func (h erasureFixture) write(t *testing.T, text string) {
+func (h erasureFixture) writeNote(t *testing.T, text string) {
 	t.Helper()
 	err := h.st.Write(t.Context(), func(tx *store.Tx) error {
 		return h.base.IndexTx(tx, knowledge.Doc{Kind: "note", Ref: "n1", Text: text, Provenance: provenance.Owner})
@@ -74,19 +74,19 @@ func (h erasureFixture) write(t *testing.T, text string) {
 // A turn that starts during the sweep has read the texts and may write them once more.
 func TestErasure_WaitsForRunningTurns(t *testing.T) {
 	h := newFixture(t)
-	h.write(t, "the gate opens with Kestrel-9981")
+	h.writeNote(t, "the gate opens with Kestrel-9981")
 	swept := make(chan struct{})
 	var once sync.Once
 	late := &fakeTurns{}
 	late.seen = func(r *fakeTurns) { r.list = []string{"late"} } // the turn starts right after the check
-	h.ers = knowledge.NewErasing(h.st, knowledge.ErasingOptions{Running: late.running, Erasers: func() []knowledge.Eraser {
+	h.ers = knowledge.NewErasing(h.st, knowledge.ErasingOptions{Running: late.runningTurns, Erasers: func() []knowledge.Eraser {
 		return []knowledge.Eraser{h.base.Eraser(), erase.Owned{Forgot: func() { once.Do(func() { close(swept) }) }}}
 	}})
-	id := h.begin(t, "Kestrel-9981")
-	h.run(t)
+	id := h.beginErasure(t, "Kestrel-9981")
+	h.runErasures(t)
 	<-swept
-	h.write(t, "as was said, Kestrel-9981") // the turn held the text in memory
-	late.end()
+	h.writeNote(t, "as was said, Kestrel-9981") // the turn held the text in memory
+	late.endTurns()
 	s, err := h.ers.Wait(t.Context(), id)
 	if err != nil || s.State != knowledge.EraseDone {
 		t.Fatalf("Wait = %+v %v", s, err)
@@ -102,7 +102,7 @@ func TestErasure_MarkChangesWithEachSweep(t *testing.T) {
 	running := &fakeTurns{list: []string{"other"}}
 	var marks []string
 	var rewrite bool
-	h.ers = knowledge.NewErasing(h.st, knowledge.ErasingOptions{Running: running.running, Erasers: func() []knowledge.Eraser {
+	h.ers = knowledge.NewErasing(h.st, knowledge.ErasingOptions{Running: running.runningTurns, Erasers: func() []knowledge.Eraser {
 		return []knowledge.Eraser{h.base.Eraser(), erase.Owned{Forgot: func() {
 			m, err := knowledge.ErasureMark(h.st.Reader(t.Context()))
 			if err != nil {
@@ -111,13 +111,13 @@ func TestErasure_MarkChangesWithEachSweep(t *testing.T) {
 			marks = append(marks, m)
 			if !rewrite { // the other turn writes the text and ends
 				rewrite = true
-				h.write(t, "as was said, Kestrel-9981")
-				running.end()
+				h.writeNote(t, "as was said, Kestrel-9981")
+				running.endTurns()
 			}
 		}}}
 	}})
-	id := h.begin(t, "Kestrel-9981")
-	h.run(t)
+	id := h.beginErasure(t, "Kestrel-9981")
+	h.runErasures(t)
 	if _, err := h.ers.Wait(t.Context(), id); err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func TestErasure_ReportsItsError(t *testing.T) {
 	h.ers = knowledge.NewErasing(h.st, knowledge.ErasingOptions{Erasers: func() []knowledge.Eraser {
 		return []knowledge.Eraser{h.base.Eraser(), failingEraser{err: &mend}}
 	}})
-	bad, good := h.begin(t, "Kestrel-9981"), h.begin(t, "Heron-1234")
+	bad, good := h.beginErasure(t, "Kestrel-9981"), h.beginErasure(t, "Heron-1234")
 	if err := h.ers.FinishAll(t.Context()); !errors.Is(err, broken) {
 		t.Fatal(err)
 	}

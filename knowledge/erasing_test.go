@@ -46,8 +46,8 @@ func newFixture(t *testing.T, texts ...string) erasureFixture {
 	return h
 }
 
-// forget runs an erasure request in the same way as the program.
-func (h erasureFixture) forget(t *testing.T, f knowledge.ForgetRequest) knowledge.ErasureStatus {
+// forgetPhrase runs an erasure request in the same way as the program.
+func (h erasureFixture) forgetPhrase(t *testing.T, f knowledge.ForgetRequest) knowledge.ErasureStatus {
 	t.Helper()
 	g, err := h.base.PlanErasure(h.st.Reader(t.Context()), f)
 	if err != nil {
@@ -105,7 +105,7 @@ func TestForget_LeavesNoByte(t *testing.T) {
 	if len(h.filesContaining(t, "Kestrel-9981")) == 0 {
 		t.Fatal("the text was not found before the erasure")
 	}
-	s := h.forget(t, knowledge.ForgetRequest{Query: "Kestrel-9981"})
+	s := h.forgetPhrase(t, knowledge.ForgetRequest{Query: "Kestrel-9981"})
 	if s.Rows != 1 || s.Backups != 3 {
 		t.Errorf("%+v", s)
 	}
@@ -124,7 +124,7 @@ func TestForget_FactWithItsPredecessors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.forget(t, knowledge.ForgetRequest{ID: facts[1].ID})
+	h.forgetPhrase(t, knowledge.ForgetRequest{ID: facts[1].ID})
 	for _, text := range []string{"Kestrel", "Heron", "wifi"} {
 		if in := h.filesContaining(t, text); in != nil {
 			t.Errorf("%s is still stored in %v", text, in)
@@ -140,11 +140,11 @@ func TestForget_Source(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.forget(t, knowledge.ForgetRequest{Source: "mail:17"})
+	h.forgetPhrase(t, knowledge.ForgetRequest{Source: "mail:17"})
 	if in := h.filesContaining(t, "pump room"); in != nil {
 		t.Errorf("the text is still stored in %v", in)
 	}
-	h.forget(t, knowledge.ForgetRequest{Source: "event:ev-1"})
+	h.forgetPhrase(t, knowledge.ForgetRequest{Source: "event:ev-1"})
 	for _, text := range []string{"77120", "Ana"} {
 		if in := h.filesContaining(t, text); in != nil {
 			t.Errorf("%s is still stored in %v", text, in)

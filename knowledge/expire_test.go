@@ -14,7 +14,7 @@ import (
 
 // The test starts at t0, which is a Monday.
 func TestExpire_FactsHoldForATime(t *testing.T) {
-	b, st := open(t)
+	b, st := openBase(t)
 	now := func(texts ...string) {
 		t.Helper()
 		list, err := b.ListFacts(t.Context(), 10, false)
@@ -31,11 +31,11 @@ func TestExpire_FactsHoldForATime(t *testing.T) {
 	}
 	expire := func(at time.Time) {
 		t.Helper()
-		write(t, st, func(tx *store.Tx) error { _, _, err := b.ExpireTx(tx, at); return err })
+		writeTx(t, st, func(tx *store.Tx) error { _, _, err := b.ExpireTx(tx, at); return err })
 	}
-	remember(t, b, st, t0, provenance.Owner, "I work at Initech")
-	later := remember(t, b, st, t0, provenance.Owner, "From Friday I work at Globex")
-	remember(t, b, st, t0, provenance.Owner, "my brother lives in Leipzig until June")
+	rememberText(t, b, st, t0, provenance.Owner, "I work at Initech")
+	later := rememberText(t, b, st, t0, provenance.Owner, "From Friday I work at Globex")
+	rememberText(t, b, st, t0, provenance.Owner, "my brother lives in Leipzig until June")
 	if len(later.Retired) != 1 || later.Retired[0].ValidUntil != later.Fact.ValidFrom || later.Fact.ValidFrom.IsZero() {
 		t.Errorf("%+v", later)
 	}
@@ -46,14 +46,14 @@ func TestExpire_FactsHoldForATime(t *testing.T) {
 	now("my brother lives in Leipzig until June", "From Friday I work at Globex")
 	expire(t0.AddDate(1, 0, 0))
 	now("From Friday I work at Globex")
-	write(t, st, func(tx *store.Tx) error { return b.UndoRememberTx(tx, later.Fact.ID) })
+	writeTx(t, st, func(tx *store.Tx) error { return b.UndoRememberTx(tx, later.Fact.ID) })
 	now("I work at Initech")
 }
 
 func TestRunExpiry_RetiresExpiredFacts(t *testing.T) {
-	b, st := open(t)
+	b, st := openBase(t)
 	over := time.Now().Add(-time.Minute)
-	write(t, st, func(tx *store.Tx) error {
+	writeTx(t, st, func(tx *store.Tx) error {
 		_, err := b.RememberTx(tx, Fact{Text: "the guest room is taken", Provenance: provenance.Owner, CreatedAt: over.Add(-time.Hour), ValidUntil: over})
 		return err
 	})

@@ -18,7 +18,7 @@ import (
 
 var t0 = time.Date(2026, 3, 9, 12, 0, 0, 0, time.UTC)
 
-func open(t *testing.T) (*Base, *store.Store) {
+func openBase(t *testing.T) (*Base, *store.Store) {
 	t.Helper()
 	st, err := storetest.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), Migrations(), store.Options{})
 	if err != nil {
@@ -32,24 +32,24 @@ func open(t *testing.T) (*Base, *store.Store) {
 	return b, st
 }
 
-func write(t *testing.T, st *store.Store, f func(*store.Tx) error) {
+func writeTx(t *testing.T, st *store.Store, f func(*store.Tx) error) {
 	t.Helper()
 	if err := st.Write(t.Context(), f); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func remember(t *testing.T, b *Base, st *store.Store, at time.Time, from provenance.Source, text string) Remembered {
+func rememberText(t *testing.T, b *Base, st *store.Store, at time.Time, from provenance.Source, text string) Remembered {
 	t.Helper()
 	var r Remembered
-	write(t, st, func(tx *store.Tx) (err error) {
+	writeTx(t, st, func(tx *store.Tx) (err error) {
 		r, err = b.RememberTx(tx, Fact{Text: text, Provenance: from, CreatedAt: at})
 		return err
 	})
 	return r
 }
 
-func texts(facts []Fact) []string {
+func factTexts(facts []Fact) []string {
 	var out []string
 	for _, f := range facts {
 		out = append(out, f.Text)
@@ -58,13 +58,13 @@ func texts(facts []Fact) []string {
 }
 
 func TestRecall(t *testing.T) {
-	b, st := open(t)
+	b, st := openBase(t)
 	for i, s := range []string{
 		"my sister's birthday is on 3 May", "the spare key is under the blue flowerpot", "I am allergic to penicillin",
 		"Zoë likes crème brûlée", "the plumber is called Marek", "会議は毎週火曜日です", "чай в шкафу", "invoice-4711.pdf is paid",
 		"I parked the car on level 3", "my brother lives in Leipzig",
 	} {
-		remember(t, b, st, t0.Add(time.Duration(i)*time.Minute), provenance.Owner, s)
+		rememberText(t, b, st, t0.Add(time.Duration(i)*time.Minute), provenance.Owner, s)
 	}
 	tests := []struct{ name, query, want string }{
 		{"question", "when is my sister's birthday", "my sister's birthday is on 3 May"},
@@ -93,7 +93,7 @@ func TestRecall(t *testing.T) {
 				first = got[0].Text
 			}
 			if first != tc.want {
-				t.Errorf("Recall(%q) = %q, want %q", tc.query, texts(got), tc.want)
+				t.Errorf("Recall(%q) = %q, want %q", tc.query, factTexts(got), tc.want)
 			}
 		})
 	}
@@ -103,7 +103,7 @@ func TestRecall(t *testing.T) {
 		}
 	}
 	all, err := b.Recall(st.Reader(t.Context()), "", "", 2)
-	if d := cmp.Diff([]string{"my brother lives in Leipzig", "I parked the car on level 3"}, texts(all)); d != "" || err != nil {
+	if d := cmp.Diff([]string{"my brother lives in Leipzig", "I parked the car on level 3"}, factTexts(all)); d != "" || err != nil {
 		t.Errorf("empty query: %v %s", err, d)
 	}
 }
@@ -129,14 +129,14 @@ func TestCorrection(t *testing.T) {
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
-			b, st := open(t)
-			remember(t, b, st, t0, provenance.Owner, tc.old)
-			r := remember(t, b, st, t0.Add(time.Hour), tc.from, tc.new)
+			b, st := openBase(t)
+			rememberText(t, b, st, t0, provenance.Owner, tc.old)
+			r := rememberText(t, b, st, t0.Add(time.Hour), tc.from, tc.new)
 			got, err := b.Recall(st.Reader(t.Context()), "", "", 10)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if d := cmp.Diff(tc.want, texts(got)); d != "" {
+			if d := cmp.Diff(tc.want, factTexts(got)); d != "" {
 				t.Fatal(d)
 			}
 			if len(r.Retired) == 0 {
@@ -146,9 +146,9 @@ func TestCorrection(t *testing.T) {
 			if err != nil || len(history) != 2 || history[1].RetiredBy != r.Fact.ID {
 				t.Fatalf("history: %+v, %v", history, err)
 			}
-			write(t, st, func(tx *store.Tx) error { return b.UndoRememberTx(tx, r.Fact.ID) })
+			writeTx(t, st, func(tx *store.Tx) error { return b.UndoRememberTx(tx, r.Fact.ID) })
 			got, err = b.Recall(st.Reader(t.Context()), "", tc.old, 10)
-			if d := cmp.Diff([]string{tc.old}, texts(got)); d != "" || err != nil {
+			if d := cmp.Diff([]string{tc.old}, factTexts(got)); d != "" || err != nil {
 				t.Fatalf("after the undo: %v %s", err, d)
 			}
 		})
@@ -157,15 +157,15 @@ func TestCorrection(t *testing.T) {
 
 func TestForget_LeavesNothing(t *testing.T) {
 	storetest.FileOnly(t, "the test reads the file")
-	b, st := open(t)
-	remember(t, b, st, t0, provenance.Owner, "Kestrel-9981 is the wifi password of the cabin")
-	remember(t, b, st, t0, provenance.Owner, "something else about a flowerpot")
-	r := remember(t, b, st, t0.Add(time.Hour), provenance.Owner, "the cabin wifi password is Heron-1234")
+	b, st := openBase(t)
+	rememberText(t, b, st, t0, provenance.Owner, "Kestrel-9981 is the wifi password of the cabin")
+	rememberText(t, b, st, t0, provenance.Owner, "something else about a flowerpot")
+	r := rememberText(t, b, st, t0.Add(time.Hour), provenance.Owner, "the cabin wifi password is Heron-1234")
 	going, err := b.PlanCommitted(t.Context(), ForgetRequest{ID: r.Fact.ID})
 	if err != nil || len(going.Facts) != 2 {
 		t.Fatalf("plan erases %+v, want the new and the old fact: %v", going.Facts, err)
 	}
-	write(t, st, func(tx *store.Tx) error {
+	writeTx(t, st, func(tx *store.Tx) error {
 		_, err := b.Eraser().EraseTx(tx, &going.Erasure, going.Erasure.Scrubber())
 		return err
 	})
@@ -194,9 +194,9 @@ func TestForget_LeavesNothing(t *testing.T) {
 }
 
 func TestIndex(t *testing.T) {
-	b, st := open(t)
+	b, st := openBase(t)
 	d := Doc{Kind: "note", Ref: "n1", Title: "Groceries", Text: "milk and eggs", At: t0, Provenance: provenance.Owner}
-	write(t, st, func(tx *store.Tx) error {
+	writeTx(t, st, func(tx *store.Tx) error {
 		return errors.Join(b.IndexTx(tx, d), b.IndexTx(tx, Doc{Kind: "task", Ref: "t1", Text: "buy milk and flour", At: t0.Add(-90 * 24 * time.Hour)}))
 	})
 	search := func(q string, kinds ...string) string {
@@ -217,11 +217,11 @@ func TestIndex(t *testing.T) {
 		t.Errorf("tasks: %s", got)
 	}
 	d.Text = "bread"
-	write(t, st, func(tx *store.Tx) error { return b.IndexTx(tx, d) })
+	writeTx(t, st, func(tx *store.Tx) error { return b.IndexTx(tx, d) })
 	if got := search("eggs") + search("bread"); got != "n1:owner" {
 		t.Errorf("after a change: %s", got)
 	}
-	write(t, st, func(tx *store.Tx) error { return b.UnindexTx(tx, "note", "n1") })
+	writeTx(t, st, func(tx *store.Tx) error { return b.UnindexTx(tx, "note", "n1") })
 	if got := search("groceries"); got != "" {
 		t.Errorf("after removal: %s", got)
 	}
@@ -231,7 +231,7 @@ func TestIndex(t *testing.T) {
 }
 
 func TestRemember_RejectsMistakes(t *testing.T) {
-	b, st := open(t)
+	b, st := openBase(t)
 	for text, want := range map[string]error{"  \n": ErrEmpty, strings.Repeat("x", MaxFact+1): ErrTooLong} {
 		err := st.Write(t.Context(), func(tx *store.Tx) error { _, err := b.RememberTx(tx, Fact{Text: text}); return err })
 		if !errors.Is(err, want) {

@@ -15,8 +15,8 @@ import (
 	"hob/platform/text/credential"
 )
 
-// recollect returns the texts that help with a message, with all credentials.
-func recollect(t *testing.T, b *Base, st *store.Store, realm, text string) (out []string) {
+// recollectTexts returns the texts that help with a message, with all credentials.
+func recollectTexts(t *testing.T, b *Base, st *store.Store, realm, text string) (out []string) {
 	t.Helper()
 	got, err := b.Recollect(t.Context(), st.Reader(t.Context()), RecollectRequest{Text: text, Realm: realm, Viewer: credential.Everything()})
 	if err != nil {
@@ -29,7 +29,7 @@ func recollect(t *testing.T, b *Base, st *store.Store, realm, text string) (out 
 }
 
 func TestRecollect(t *testing.T) {
-	b, st := open(t)
+	b, st := openBase(t)
 	for i, f := range []struct {
 		from provenance.Source
 		text string
@@ -41,7 +41,7 @@ func TestRecollect(t *testing.T) {
 		{"outside", "Anna's flight lands at 9"},
 		{"owner", "meine Mutter wohnt in Köln"},
 	} {
-		remember(t, b, st, t0.Add(time.Duration(i)*time.Minute), f.from, f.text)
+		rememberText(t, b, st, t0.Add(time.Duration(i)*time.Minute), f.from, f.text)
 	}
 	tests := []struct {
 		name, text string
@@ -65,7 +65,7 @@ func TestRecollect(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if d := cmp.Diff(tt.want, recollect(t, b, st, "", tt.text)); d != "" {
+			if d := cmp.Diff(tt.want, recollectTexts(t, b, st, "", tt.text)); d != "" {
 				t.Error(d)
 			}
 		})
@@ -73,22 +73,22 @@ func TestRecollect(t *testing.T) {
 }
 
 func TestRecollect_ReturnsAtMostFive(t *testing.T) {
-	b, st := open(t)
+	b, st := openBase(t)
 	for _, who := range strings.Fields("Ada Ben Cleo Dan Eve Fay") {
-		remember(t, b, st, t0, provenance.Owner, who+" drinks coffee")
+		rememberText(t, b, st, t0, provenance.Owner, who+" drinks coffee")
 	}
-	if got := recollect(t, b, st, "", "who drinks coffee"); len(got) != 5 {
+	if got := recollectTexts(t, b, st, "", "who drinks coffee"); len(got) != 5 {
 		t.Errorf("%d facts, want 5", len(got))
 	}
 }
 
 // Other agents cannot see the memory of an agent with its own realm.
 func TestRealms(t *testing.T) {
-	b, st := open(t)
+	b, st := openBase(t)
 	keep := func(realm, text string) Remembered {
 		t.Helper()
 		var r Remembered
-		write(t, st, func(tx *store.Tx) (err error) {
+		writeTx(t, st, func(tx *store.Tx) (err error) {
 			r, err = b.RememberTx(tx, Fact{Text: text, Realm: realm, Provenance: provenance.Owner})
 			return err
 		})
@@ -104,11 +104,11 @@ func TestRealms(t *testing.T) {
 			"newest": func() ([]Fact, error) { return b.Recall(r, realm, "", 5) },
 		} {
 			got, err := ask()
-			if err != nil || strings.Join(texts(got), "|") != want {
-				t.Errorf("%s in %q: %q, %v", name, realm, texts(got), err)
+			if err != nil || strings.Join(factTexts(got), "|") != want {
+				t.Errorf("%s in %q: %q, %v", name, realm, factTexts(got), err)
 			}
 		}
-		if got := recollect(t, b, st, realm, "office door code"); strings.Join(got, "|") != want {
+		if got := recollectTexts(t, b, st, realm, "office door code"); strings.Join(got, "|") != want {
 			t.Errorf("recollected in %q: %q", realm, got)
 		}
 		hits, err := b.Search(r, "office", SearchOptions{Realm: realm})
@@ -116,7 +116,7 @@ func TestRealms(t *testing.T) {
 			t.Errorf("search in %q: %+v, %v", realm, hits, err)
 		}
 	}
-	write(t, st, func(tx *store.Tx) error {
+	writeTx(t, st, func(tx *store.Tx) error {
 		return b.IndexTx(tx, Doc{Kind: "note", Ref: "n1", Text: "the office party", Provenance: provenance.Owner})
 	})
 	if hits, err := b.Search(r, "party", SearchOptions{Realm: "work"}); err != nil || len(hits) != 1 {
@@ -140,15 +140,15 @@ func (x *countingIndex) SearchTerms(q store.Querier, w TermQuery) (WordAnswer, e
 
 // Recollect does not look up the same words twice, and a lookup that it reuses equals a new one.
 func TestRecollect_LooksUpWordsOnce(t *testing.T) {
-	b, st := open(t)
+	b, st := openBase(t)
 	x := &countingIndex{Index: NewScan(Weights{})}
 	b.opt.Index = x
 	for i := range 400 {
-		remember(t, b, st, t0.Add(time.Duration(i)*time.Minute), "owner", fmt.Sprintf("the door code of room %d is %d", i%40, 1000+i))
+		rememberText(t, b, st, t0.Add(time.Duration(i)*time.Minute), "owner", fmt.Sprintf("the door code of room %d is %d", i%40, 1000+i))
 	}
 	for text, want := range map[string]int{"door code of the room?": 1, "what is my door code for the office in Zürich?": 2, "hello": 0} {
 		x.lookups = nil
-		found := recollect(t, b, st, "", text)
+		found := recollectTexts(t, b, st, "", text)
 		if len(x.lookups) != want || (len(found) > 0) != (want > 0) {
 			t.Errorf("%q: %d lookups, want %d: %+v, found %q", text, len(x.lookups), want, x.lookups, found)
 		}
@@ -218,9 +218,9 @@ func BenchmarkRecollect(b *testing.B) {
 
 // An earlier message of the user that says the same as an order adds nothing to it.
 func TestRecollect_OmitsRepeatedOrders(t *testing.T) {
-	b, st := open(t)
+	b, st := openBase(t)
 	for ref, text := range map[string]string{"m1": "write a letter in the house style", "m2": "the landlord's letter is in the blue folder of the study"} {
-		write(t, st, func(tx *store.Tx) error {
+		writeTx(t, st, func(tx *store.Tx) error {
 			return b.IndexTx(tx, Doc{Kind: KindTurn, Ref: ref, Text: text, Speaker: ByOwner, Provenance: provenance.Owner})
 		})
 	}
@@ -228,7 +228,7 @@ func TestRecollect_OmitsRepeatedOrders(t *testing.T) {
 		"write a letter in the house style please": nil,
 		"show me the landlord's letter":            {"the landlord's letter is in the blue folder of the study"},
 	} {
-		if d := cmp.Diff(want, recollect(t, b, st, "", order)); d != "" {
+		if d := cmp.Diff(want, recollectTexts(t, b, st, "", order)); d != "" {
 			t.Errorf("%s: %s", order, d)
 		}
 	}

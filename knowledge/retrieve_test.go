@@ -14,9 +14,9 @@ import (
 
 // Asks typical questions about a small conversation that lasts a year.
 func TestRetrieve(t *testing.T) {
-	b, st := open(t)
+	b, st := openBase(t)
 	say := func(group string, at time.Time, lines ...string) {
-		write(t, st, func(tx *store.Tx) error {
+		writeTx(t, st, func(tx *store.Tx) error {
 			for i, s := range lines {
 				who := []string{"Ida", "Tom"}[i%2]
 				d := Doc{Kind: KindTurn, Ref: group + string(rune('0'+i)), Text: s, At: at, Provenance: provenance.Owner, Group: group, Pos: i, Speaker: who}
@@ -68,12 +68,12 @@ func TestRetrieve(t *testing.T) {
 
 // A name with punctuation is found as a whole, before rows that contain only its parts.
 func TestRetrieve_NamesWithPunctuation(t *testing.T) {
-	b, st := open(t)
+	b, st := openBase(t)
 	for i, s := range []string{
 		"the boiler has firmware 1.26.3", "the printer is at 192.168.0.17", "write to ana@example.com about the roof", "invoice-4711.pdf is paid",
 		"the pump has firmware 3.26.1", "the router is at 192.168.17.0", "write to com.ana@example about the cellar", "the invoice 4712.pdf has the number 4711", "the fan has firmware 26.1.3",
 	} {
-		remember(t, b, st, t0.AddDate(0, 0, i), provenance.Owner, s)
+		rememberText(t, b, st, t0.AddDate(0, 0, i), provenance.Owner, s)
 	}
 	for ask, want := range map[string]string{
 		"Which thing has firmware 1.26.3?":    "the boiler has firmware 1.26.3",
@@ -91,9 +91,9 @@ func TestRetrieve_NamesWithPunctuation(t *testing.T) {
 
 // Outdated data is returned only if the question asks for it, in any wording.
 func TestRetrieve_OutdatedOnlyOnRequest(t *testing.T) {
-	b, st := open(t)
+	b, st := openBase(t)
 	for i, s := range []string{"my address is 5 Elm Road", "I live in Kaunas", "my address is 7 Oak Lane", "I moved to Vilnius"} {
-		remember(t, b, st, t0.AddDate(0, 0, i), provenance.Owner, s)
+		rememberText(t, b, st, t0.AddDate(0, 0, i), provenance.Owner, s)
 	}
 	for ask, want := range map[string]string{
 		"What was my address before?":                            "5 Elm Road",
@@ -127,9 +127,9 @@ func TestRetrieve_OutdatedOnlyOnRequest(t *testing.T) {
 
 // If the same text occurs on many days, the row from the named day comes first.
 func TestRetrieve_NamedTimes(t *testing.T) {
-	b, st := open(t)
+	b, st := openBase(t)
 	now := time.Date(2026, 9, 1, 9, 0, 0, 0, time.UTC) // a Tuesday
-	write(t, st, func(tx *store.Tx) error {
+	writeTx(t, st, func(tx *store.Tx) error {
 		for _, d := range []string{"2025-09-04", "2025-09-09", "2025-12-20", "2025-12-26", "2026-05-02", "2026-05-04", "2026-08-19", "2026-08-26", "2026-08-30", "2026-08-31"} {
 			at, err := time.Parse(time.DateOnly, d)
 			if err == nil {
@@ -161,9 +161,9 @@ func TestRetrieve_NamedTimes(t *testing.T) {
 
 // Speakers in one agent's memory do not influence the answers of another agent.
 func TestRetrieve_SpeakersOfANamespace(t *testing.T) {
-	b, st := open(t)
+	b, st := openBase(t)
 	turn := func(realm, ref, who, text string) {
-		write(t, st, func(tx *store.Tx) error {
+		writeTx(t, st, func(tx *store.Tx) error {
 			return b.IndexTx(tx, Doc{Kind: KindTurn, Ref: ref, Text: text, At: t0, Provenance: provenance.Owner, Realm: realm, Group: realm, Speaker: who})
 		})
 	}
@@ -194,7 +194,7 @@ func TestRetrieve_SpeakersOfANamespace(t *testing.T) {
 // A message that states a corrected fact does not answer questions about that fact, but still
 // answers questions about its other statements.
 func TestRetrieve_MessagesOfCorrectedFacts(t *testing.T) {
-	b, st := open(t)
+	b, st := openBase(t)
 	for i, m := range []struct {
 		event, message string
 		facts          []string
@@ -204,7 +204,7 @@ func TestRetrieve_MessagesOfCorrectedFacts(t *testing.T) {
 		{"e3", "Please note two changes!", []string{"my address is 7 Oak Lane", "the cabin wifi password is now Heron-2"}},
 	} {
 		at := t0.AddDate(0, 0, 10*i)
-		write(t, st, func(tx *store.Tx) error {
+		writeTx(t, st, func(tx *store.Tx) error {
 			for _, f := range m.facts {
 				if _, err := b.RememberTx(tx, Fact{Text: f, Event: m.event, Provenance: provenance.Owner, CreatedAt: at}); err != nil {
 					return err
@@ -246,9 +246,9 @@ func TestTuning(t *testing.T) {
 	if got := (Tuning{Graph: -1, Hops: -1, K1: 2}).withDefaults(); got.Graph != 0 || got.Hops != 0 || got.K1 != 2 {
 		t.Errorf("withDefaults = %+v", got)
 	}
-	b, st := open(t)
+	b, st := openBase(t)
 	for _, s := range []string{"the plumber comes on Tuesday with a long ladder", "a ladder has steps"} {
-		remember(t, b, st, t0, provenance.Owner, s)
+		rememberText(t, b, st, t0, provenance.Owner, s)
 	}
 	for strict, want := range map[bool]int{false: 2, true: 1} {
 		a, err := b.Retrieve(t.Context(), st.Reader(t.Context()), Request{Text: "When does the plumber come with the ladder?", Strict: strict})

@@ -65,7 +65,7 @@ var keys = sync.OnceValue(func() (k [2]*rsa.PrivateKey) {
 func newAmazon(t *testing.T) *requestSigner {
 	t.Helper()
 	a := &requestSigner{t: t, keys: keys(), now: time.Now(), roots: x509.NewCertPool(), files: map[string][]byte{}}
-	a.root = a.certificate("Root", nil, nil, a.now)
+	a.root = a.createCertificate("Root", nil, nil, a.now)
 	a.roots.AddCert(a.root)
 	a.net = safehttptest.New(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		a.mu.Lock()
@@ -82,7 +82,7 @@ func newAmazon(t *testing.T) *requestSigner {
 		}
 		w.WriteHeader(http.StatusNotFound)
 	}))
-	a.serve("/echo.api/echo-api-cert-13.pem", a.chain("echo-api.amazon.com", a.now))
+	a.serveFile("/echo.api/echo-api-cert-13.pem", a.certificateChain("echo-api.amazon.com", a.now))
 	return a
 }
 
@@ -97,9 +97,9 @@ var serial = func() func() int64 {
 	}
 }()
 
-// certificate creates a certificate that is valid around a time. Without names, it is the
+// createCertificate creates a certificate that is valid around a time. Without names, it is the
 // certificate of an authority.
-func (a *requestSigner) certificate(name string, names []string, parent *x509.Certificate, at time.Time) *x509.Certificate {
+func (a *requestSigner) createCertificate(name string, names []string, parent *x509.Certificate, at time.Time) *x509.Certificate {
 	a.t.Helper()
 	c := &x509.Certificate{
 		SerialNumber: big.NewInt(serial()), Subject: pkix.Name{CommonName: name}, DNSNames: names,
@@ -124,9 +124,9 @@ func (a *requestSigner) certificate(name string, names []string, parent *x509.Ce
 	return out
 }
 
-func (a *requestSigner) chain(name string, at time.Time) []byte {
-	between := a.certificate("Between", nil, a.root, a.now)
-	leaf := a.certificate("Signer", []string{name}, between, at)
+func (a *requestSigner) certificateChain(name string, at time.Time) []byte {
+	between := a.createCertificate("Between", nil, a.root, a.now)
+	leaf := a.createCertificate("Signer", []string{name}, between, at)
 	return append(inPEM(leaf), inPEM(between)...)
 }
 
@@ -134,14 +134,14 @@ func inPEM(c *x509.Certificate) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Raw})
 }
 
-func (a *requestSigner) serve(path string, b []byte) {
+func (a *requestSigner) serveFile(path string, b []byte) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.files[path] = b
 }
 
-// signed returns a request with a body and Amazon's signature.
-func (a *requestSigner) signed(body string) channels.WebhookRequest {
+// signRequest returns a request with a body and Amazon's signature.
+func (a *requestSigner) signRequest(body string) channels.WebhookRequest {
 	a.t.Helper()
 	sum := sha256.Sum256([]byte(body))
 	sig, err := rsa.SignPKCS1v15(rand.Reader, a.keys[1], crypto.SHA256, sum[:])
@@ -161,8 +161,8 @@ type alexaRequest struct {
 	at                                        time.Time
 }
 
-// body returns a request in Alexa's format.
-func (q alexaRequest) body() string {
+// buildBody returns a request in Alexa's format.
+func (q alexaRequest) buildBody() string {
 	type obj = map[string]any
 	or := func(s, usual string) string {
 		if s == "" {
@@ -207,12 +207,12 @@ func (e *recordingInbox) Receive(ctx context.Context, in channels.Inbound) (chan
 	return acc, err
 }
 
-func open(t *testing.T, a *requestSigner, dir string, wait time.Duration, e channels.Receiver) (*alexa.Channel, func()) {
+func openChannel(t *testing.T, a *requestSigner, dir string, wait time.Duration, e channels.Receiver) (*alexa.Channel, func()) {
 	t.Helper()
-	return opened(t, a, channels.Deps{Dir: dir}, alexa.Options{Wait: wait}, e)
+	return openWith(t, a, channels.Deps{Dir: dir}, alexa.Options{Wait: wait}, e)
 }
 
-func opened(t *testing.T, a *requestSigner, d channels.Deps, o alexa.Options, e channels.Receiver) (*alexa.Channel, func()) {
+func openWith(t *testing.T, a *requestSigner, d channels.Deps, o alexa.Options, e channels.Receiver) (*alexa.Channel, func()) {
 	t.Helper()
 	d.Network, o.Roots = a.net.Client(t), a.roots
 	ch, err := alexa.New(alexa.Config{Skill: skill, Voices: []string{"", voice}}, d, o)
@@ -229,7 +229,7 @@ func opened(t *testing.T, a *requestSigner, d channels.Deps, o alexa.Options, e 
 		}
 	})
 	t.Cleanup(stop)
-	for ch.Hook(t.Context(), a.signed(alexaRequest{kind: "SessionEndedRequest"}.body())).Status == http.StatusServiceUnavailable {
+	for ch.Hook(t.Context(), a.signRequest(alexaRequest{kind: "SessionEndedRequest"}.buildBody())).Status == http.StatusServiceUnavailable {
 		time.Sleep(time.Millisecond)
 	}
 	return ch, stop
@@ -244,9 +244,9 @@ type spoken struct {
 	}
 }
 
-func ask(t *testing.T, ch *alexa.Channel, a *requestSigner, q alexaRequest) (text string, ends bool) {
+func askAlexa(t *testing.T, ch *alexa.Channel, a *requestSigner, q alexaRequest) (text string, ends bool) {
 	t.Helper()
-	p := ch.Hook(t.Context(), a.signed(q.body()))
+	p := ch.Hook(t.Context(), a.signRequest(q.buildBody()))
 	if p.Status != http.StatusOK {
 		t.Fatalf("Hook = %+v", p)
 	}
@@ -269,36 +269,36 @@ const long = 20 * time.Second
 
 func TestAConversation(t *testing.T) {
 	a, e := newAmazon(t), &recordingInbox{}
-	ch, _ := open(t, a, t.TempDir(), long, e)
+	ch, _ := openChannel(t, a, t.TempDir(), long, e)
 	e.reply = func(event, text string) {
 		if _, err := ch.Send(t.Context(), channels.Delivery{ID: "d" + event, Event: event, Kind: channels.Reply, Chat: account, Text: "You asked <b>" + text + "</b> & so on"}); err != nil {
 			t.Error(err)
 		}
 	}
-	if text, ends := ask(t, ch, a, alexaRequest{kind: "LaunchRequest"}); !strings.HasPrefix(text, "This is Hob") || ends {
+	if text, ends := askAlexa(t, ch, a, alexaRequest{kind: "LaunchRequest"}); !strings.HasPrefix(text, "This is Hob") || ends {
 		t.Errorf("%q, %v", text, ends)
 	}
-	if text, ends := ask(t, ch, a, alexaRequest{text: "is on today"}); text != "You asked &lt;b&gt;what is on today&lt;/b&gt; &amp; so on" || ends {
+	if text, ends := askAlexa(t, ch, a, alexaRequest{text: "is on today"}); text != "You asked &lt;b&gt;what is on today&lt;/b&gt; &amp; so on" || ends {
 		t.Errorf("%q, %v", text, ends)
 	}
 	for intent, want := range map[string]string{"WordRemindIntent": "remind x", "AskIntent": "x", "WordIIntent": "I x", "AMAZON.YesIntent": "yes"} {
-		if text, _ := ask(t, ch, a, alexaRequest{intent: intent, text: "x"}); !strings.Contains(text, "<b>"+want) && !strings.Contains(text, "&lt;b&gt;"+want+"&") {
+		if text, _ := askAlexa(t, ch, a, alexaRequest{intent: intent, text: "x"}); !strings.Contains(text, "<b>"+want) && !strings.Contains(text, "&lt;b&gt;"+want+"&") {
 			t.Errorf("%s: %q", intent, text)
 		}
 	}
 	for intent, want := range map[string]string{"AMAZON.StopIntent": "Goodbye", "AMAZON.CancelIntent": "Goodbye", "AMAZON.HelpIntent": "Ask me", "AMAZON.FallbackIntent": "did not understand", "SomebodysIntent": "did not understand", "AnswerIntent": "no new answers"} {
-		if text, ends := ask(t, ch, a, alexaRequest{intent: intent}); !strings.Contains(text, want) || ends != (want == "Goodbye") {
+		if text, ends := askAlexa(t, ch, a, alexaRequest{intent: intent}); !strings.Contains(text, want) || ends != (want == "Goodbye") {
 			t.Errorf("%s: %q, %v", intent, text, ends)
 		}
 	}
-	if text, _ := ask(t, ch, a, alexaRequest{kind: "SessionEndedRequest"}); text != "" {
+	if text, _ := askAlexa(t, ch, a, alexaRequest{kind: "SessionEndedRequest"}); text != "" {
 		t.Errorf("%q", text)
 	}
 	in := e.Heard()[0]
 	if in.Sender != account || in.Chat != account || in.FromOwner || !in.Unknown || in.Key == "" || in.Group {
 		t.Errorf("%+v", in)
 	}
-	ask(t, ch, a, alexaRequest{text: "x", person: voice})
+	askAlexa(t, ch, a, alexaRequest{text: "x", person: voice})
 	if heard := e.Heard(); !heard[len(heard)-1].Unknown {
 		t.Error("a text without a question may decide requests")
 	}
@@ -309,32 +309,32 @@ func TestAConversation(t *testing.T) {
 
 func TestHook_RejectsOtherCallers(t *testing.T) {
 	a, e := newAmazon(t), &recordingInbox{}
-	ch, _ := open(t, a, "", long, e)
+	ch, _ := openChannel(t, a, "", long, e)
 	other := newAmazon(t)
 	other.keys = [2]*rsa.PrivateKey{a.keys[1], a.keys[0]}
 	nobody := &requestSigner{t: t, keys: [2]*rsa.PrivateKey{a.keys[1], a.keys[1]}, now: a.now} // signs with Amazon's key, but with its own root certificate
-	nobody.root = nobody.certificate("Root", nil, nil, a.now)
+	nobody.root = nobody.createCertificate("Root", nil, nil, a.now)
 	with := func(name, value string) channels.WebhookRequest {
-		p := a.signed(alexaRequest{text: "x"}.body())
+		p := a.signRequest(alexaRequest{text: "x"}.buildBody())
 		p.Header.Set(name, value)
 		return p
 	}
-	forged := a.signed(alexaRequest{text: "x"}.body())
+	forged := a.signRequest(alexaRequest{text: "x"}.buildBody())
 	forged.Body = []byte(strings.Replace(string(forged.Body), `"x"`, `"y"`, 1))
 	for path, b := range map[string][]byte{
-		"/echo.api/name.pem": a.chain("echo-api.amazon.com.example.com", a.now), "/echo.api/old.pem": a.chain("echo-api.amazon.com", a.now.Add(-72*time.Hour)),
-		"/echo.api/soon.pem": a.chain("echo-api.amazon.com", a.now.Add(72*time.Hour)), "/echo.api/root.pem": nobody.chain("echo-api.amazon.com", a.now),
+		"/echo.api/name.pem": a.certificateChain("echo-api.amazon.com.example.com", a.now), "/echo.api/old.pem": a.certificateChain("echo-api.amazon.com", a.now.Add(-72*time.Hour)),
+		"/echo.api/soon.pem": a.certificateChain("echo-api.amazon.com", a.now.Add(72*time.Hour)), "/echo.api/root.pem": nobody.certificateChain("echo-api.amazon.com", a.now),
 		"/echo.api/text.pem": []byte("hello"), "/echo.api/bad.pem": []byte("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"),
-		"/other/cert.pem": a.chain("echo-api.amazon.com", a.now),
+		"/other/cert.pem": a.certificateChain("echo-api.amazon.com", a.now),
 	} {
-		a.serve(path, b)
+		a.serveFile(path, b)
 	}
 	const url = "SignatureCertChainUrl"
 	const host = "https://s3.amazonaws.com"
 	for name, p := range map[string]channels.WebhookRequest{
-		"nothing":                  {Header: http.Header{}, Body: []byte(alexaRequest{text: "x"}.body())},
+		"nothing":                  {Header: http.Header{}, Body: []byte(alexaRequest{text: "x"}.buildBody())},
 		"another body":             forged,
-		"another key":              other.signed(alexaRequest{text: "x"}.body()),
+		"another key":              other.signRequest(alexaRequest{text: "x"}.buildBody()),
 		"Signature-256 is missing": with("Signature-256", ""),
 		"a bad one":                with("Signature-256", "!!"),
 		"http":                     with(url, "http://s3.amazonaws.com/echo.api/echo-api-cert-13.pem"),
@@ -353,11 +353,11 @@ func TestHook_RejectsOtherCallers(t *testing.T) {
 		"no certificate":           with(url, host+"/echo.api/text.pem"),
 		"a broken one":             with(url, host+"/echo.api/bad.pem"),
 		"none there":               with(url, host+"/echo.api/none.pem"),
-		"another skill":            a.signed(alexaRequest{app: "amzn1.ask.skill.2", text: "x"}.body()),
-		"too old":                  a.signed(alexaRequest{text: "x", at: time.Now().Add(-151 * time.Second)}.body()),
-		"of the future":            a.signed(alexaRequest{text: "x", at: time.Now().Add(160 * time.Second)}.body()),
-		"no JSON":                  a.signed("hello"),
-		"no time":                  a.signed(`{"request":{"type":"LaunchRequest"}}`),
+		"another skill":            a.signRequest(alexaRequest{app: "amzn1.ask.skill.2", text: "x"}.buildBody()),
+		"too old":                  a.signRequest(alexaRequest{text: "x", at: time.Now().Add(-151 * time.Second)}.buildBody()),
+		"of the future":            a.signRequest(alexaRequest{text: "x", at: time.Now().Add(160 * time.Second)}.buildBody()),
+		"no JSON":                  a.signRequest("hello"),
+		"no time":                  a.signRequest(`{"request":{"type":"LaunchRequest"}}`),
 	} {
 		fresh, err := alexa.New(alexa.Config{Skill: skill}, channels.Deps{Network: a.net.Client(t)}, alexa.Options{Roots: a.roots})
 		if err != nil {
@@ -378,7 +378,7 @@ func TestHook_RejectsOtherCallers(t *testing.T) {
 }
 
 func withURL(a *requestSigner, url string) channels.WebhookRequest {
-	p := a.signed(alexaRequest{kind: "LaunchRequest"}.body())
+	p := a.signRequest(alexaRequest{kind: "LaunchRequest"}.buildBody())
 	p.Header.Set("SignatureCertChainUrl", url)
 	return p
 }
@@ -387,14 +387,14 @@ func withURL(a *requestSigner, url string) channels.WebhookRequest {
 // and do not block signed requests.
 func TestHook_LimitsCertificateDownloads(t *testing.T) {
 	a := newAmazon(t)
-	ch, _ := open(t, a, "", long, &recordingInbox{})
+	ch, _ := openChannel(t, a, "", long, &recordingInbox{})
 	for i := range 50 {
 		ch.Hook(t.Context(), withURL(a, fmt.Sprintf("https://s3.amazonaws.com/echo.api/%d.pem", i)))
 	}
 	if n := len(a.net.Heard()); n > 10 {
 		t.Errorf("%d downloads", n)
 	}
-	if text, _ := ask(t, ch, a, alexaRequest{kind: "LaunchRequest"}); text == "" {
+	if text, _ := askAlexa(t, ch, a, alexaRequest{kind: "LaunchRequest"}); text == "" {
 		t.Error("a request from Amazon got no answer")
 	}
 }
@@ -403,11 +403,11 @@ func TestHook_LimitsCertificateDownloads(t *testing.T) {
 // user who asked.
 func TestLateAnswer_IsSpokenOnce(t *testing.T) {
 	a, e, dir := newAmazon(t), &recordingInbox{}, filepath.Join(t.TempDir(), "alexa")
-	ch, stop := open(t, a, dir, 50*time.Millisecond, e)
-	if text, ends := ask(t, ch, a, alexaRequest{text: "is on"}); !strings.Contains(text, "still working on it") || ends {
+	ch, stop := openChannel(t, a, dir, 50*time.Millisecond, e)
+	if text, ends := askAlexa(t, ch, a, alexaRequest{text: "is on"}); !strings.Contains(text, "still working on it") || ends {
 		t.Fatalf("%q", text)
 	}
-	if text, _ := ask(t, ch, a, alexaRequest{intent: "AnswerIntent"}); !strings.Contains(text, "still working on it") {
+	if text, _ := askAlexa(t, ch, a, alexaRequest{intent: "AnswerIntent"}); !strings.Contains(text, "still working on it") {
 		t.Errorf("%q", text)
 	}
 	d := channels.Delivery{ID: "d1", Event: "e0001", Kind: channels.Reply, Chat: account, Text: "the dentist"}
@@ -417,17 +417,17 @@ func TestLateAnswer_IsSpokenOnce(t *testing.T) {
 		}
 	}
 	stop()
-	ch, _ = open(t, a, dir, 50*time.Millisecond, e)
+	ch, _ = openChannel(t, a, dir, 50*time.Millisecond, e)
 	if _, err := ch.Send(t.Context(), d); err != nil {
 		t.Fatal(err)
 	}
-	if text, _ := ask(t, ch, a, alexaRequest{intent: "AnswerIntent", user: "amzn1.ask.account.EVE"}); !strings.Contains(text, "no new answers") {
+	if text, _ := askAlexa(t, ch, a, alexaRequest{intent: "AnswerIntent", user: "amzn1.ask.account.EVE"}); !strings.Contains(text, "no new answers") {
 		t.Errorf("another account gets %q", text)
 	}
-	if text, _ := ask(t, ch, a, alexaRequest{intent: "AnswerIntent"}); text != "the dentist" {
+	if text, _ := askAlexa(t, ch, a, alexaRequest{intent: "AnswerIntent"}); text != "the dentist" {
 		t.Errorf("%q", text)
 	}
-	if text, _ := ask(t, ch, a, alexaRequest{intent: "AnswerIntent"}); !strings.Contains(text, "no new answers") {
+	if text, _ := askAlexa(t, ch, a, alexaRequest{intent: "AnswerIntent"}); !strings.Contains(text, "no new answers") {
 		t.Errorf("the answer was spoken twice: %q", text)
 	}
 	for _, kind := range []channels.DeliveryKind{channels.Notice, channels.Send} {
@@ -447,13 +447,13 @@ func TestApproval_AnswersOnlyTheSpokenQuestion(t *testing.T) {
 	a, e := newAmazon(t), &recordingInbox{}
 	b := &channelstest.Buttons{Owner: account, Question: "q1"}
 	dir := t.TempDir()
-	ch, stop := opened(t, a, channels.Deps{Dir: dir, Buttons: b}, alexa.Options{Wait: 50 * time.Millisecond}, e)
+	ch, stop := openWith(t, a, channels.Deps{Dir: dir, Buttons: b}, alexa.Options{Wait: 50 * time.Millisecond}, e)
 	if _, err := ch.Send(t.Context(), channels.Delivery{ID: "d1", Event: "e1", Kind: channels.Question, Chat: account, Text: question}); err != nil {
 		t.Fatal(err)
 	}
 	says := func(what string, q alexaRequest, want string) {
 		t.Helper()
-		if text, _ := ask(t, ch, a, q); !strings.Contains(joinFields(text), want) {
+		if text, _ := askAlexa(t, ch, a, q); !strings.Contains(joinFields(text), want) {
 			t.Errorf("%s: %q, not %q", what, text, want)
 		}
 	}
@@ -485,11 +485,11 @@ func TestApproval_AnswersOnlyTheSpokenQuestion(t *testing.T) {
 		}
 	}
 	stop()
-	ch, _ = opened(t, a, channels.Deps{Dir: dir, Buttons: b}, alexa.Options{Wait: 50 * time.Millisecond}, e)
+	ch, _ = openWith(t, a, channels.Deps{Dir: dir, Buttons: b}, alexa.Options{Wait: 50 * time.Millisecond}, e)
 	says("after a new start", alexaRequest{kind: "LaunchRequest", person: voice, sure: 300}, question)
 	yes.id = "amzn1.echo-api.request.yes"
 	says("the yes", yes, "Going on")
-	if p := ch.Hook(t.Context(), a.signed(yes.body())); p.Status != http.StatusUnauthorized {
+	if p := ch.Hook(t.Context(), a.signRequest(yes.buildBody())); p.Status != http.StatusUnauthorized {
 		t.Errorf("repeated request = %+v, want 401", p)
 	}
 	if got := b.Pressed(); len(got) != 1 || !got[0].Yes || got[0].Question != "q1" || got[0].Sender != account || got[0].Shown.IsZero() {
@@ -502,7 +502,7 @@ func TestApproval_AnswersOnlyTheSpokenQuestion(t *testing.T) {
 func TestApproval_AnsweredElsewhereIsSpokenOnce(t *testing.T) {
 	a := newAmazon(t)
 	b := &channelstest.Buttons{Owner: account, Question: "q1"}
-	ch, _ := opened(t, a, channels.Deps{Buttons: b}, alexa.Options{Wait: 50 * time.Millisecond}, &recordingInbox{})
+	ch, _ := openWith(t, a, channels.Deps{Buttons: b}, alexa.Options{Wait: 50 * time.Millisecond}, &recordingInbox{})
 	for i, d := range []channels.Delivery{{Kind: channels.Question, Text: question}, {Kind: channels.Reply, Text: "Something else"}} {
 		d.ID, d.Event, d.Chat = fmt.Sprint("d", i), fmt.Sprint("e", i), account
 		if _, err := ch.Send(t.Context(), d); err != nil {
@@ -510,14 +510,14 @@ func TestApproval_AnsweredElsewhereIsSpokenOnce(t *testing.T) {
 		}
 	}
 	for i, want := range []string{question + " Say yes or no.", "Something else " + question + " Say yes or no."} {
-		if text, _ := ask(t, ch, a, alexaRequest{intent: "AnswerIntent"}); joinFields(text) != want {
+		if text, _ := askAlexa(t, ch, a, alexaRequest{intent: "AnswerIntent"}); joinFields(text) != want {
 			t.Errorf("%d: %q", i, text)
 		}
 	}
 	if _, err := b.Press(t.Context(), channels.ButtonPress{Sender: account, Question: "q1"}); err != nil {
 		t.Fatal(err)
 	}
-	if text, _ := ask(t, ch, a, alexaRequest{intent: "AnswerIntent"}); !strings.Contains(text, "no new answers") {
+	if text, _ := askAlexa(t, ch, a, alexaRequest{intent: "AnswerIntent"}); !strings.Contains(text, "no new answers") {
 		t.Errorf("%q", text)
 	}
 }
@@ -527,7 +527,7 @@ func TestApproval_AnsweredElsewhereIsSpokenOnce(t *testing.T) {
 func TestHook_SendsAProgressiveResponse(t *testing.T) {
 	a := newAmazon(t)
 	e := &recordingInbox{}
-	ch, _ := opened(t, a, channels.Deps{}, alexa.Options{Wait: 90 * time.Second, Slow: time.Millisecond}, e)
+	ch, _ := openWith(t, a, channels.Deps{}, alexa.Options{Wait: 90 * time.Second, Slow: time.Millisecond}, e)
 	e.reply = func(event, _ string) {
 		for begun := time.Now(); time.Since(begun) < 60*time.Second; time.Sleep(time.Millisecond) {
 			a.mu.Lock()
@@ -541,7 +541,7 @@ func TestHook_SendsAProgressiveResponse(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if text, _ := ask(t, ch, a, alexaRequest{text: "is on", id: "amzn1.echo-api.request.77", endpoint: "https://api.eu.amazonalexa.com"}); text != "the dentist" {
+	if text, _ := askAlexa(t, ch, a, alexaRequest{text: "is on", id: "amzn1.echo-api.request.77", endpoint: "https://api.eu.amazonalexa.com"}); text != "the dentist" {
 		t.Errorf("%q", text)
 	}
 	e.mu.Lock()
@@ -552,7 +552,7 @@ func TestHook_SendsAProgressiveResponse(t *testing.T) {
 		"https://api.amazonalexa.com/x", "https://example.com/.amazonalexa.com", "https://example.com?.amazonalexa.com", "https://example.com#.amazonalexa.com", "https://eviamazonalexa.com",
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-		ch.Hook(ctx, a.signed(alexaRequest{text: "is on", endpoint: endpoint}.body()))
+		ch.Hook(ctx, a.signRequest(alexaRequest{text: "is on", endpoint: endpoint}.buildBody()))
 		cancel()
 	}
 	a.mu.Lock()
@@ -566,15 +566,15 @@ func TestHook_SendsAProgressiveResponse(t *testing.T) {
 // TestHook_RepeatedRequestGetsNoAnswer: a repeated request gets no answers.
 func TestHook_RepeatedRequestGetsNoAnswer(t *testing.T) {
 	a, e := newAmazon(t), &recordingInbox{}
-	ch, _ := open(t, a, "", 50*time.Millisecond, e)
-	p := a.signed(alexaRequest{intent: "AnswerIntent"}.body())
+	ch, _ := openChannel(t, a, "", 50*time.Millisecond, e)
+	p := a.signRequest(alexaRequest{intent: "AnswerIntent"}.buildBody())
 	if got := ch.Hook(t.Context(), p); got.Status != http.StatusOK {
 		t.Fatalf("Hook = %+v", got)
 	}
 	if got := ch.Hook(t.Context(), p); got.Status != http.StatusUnauthorized {
 		t.Errorf("Hook = %+v", got)
 	}
-	p = a.signed(alexaRequest{text: "is on"}.body())
+	p = a.signRequest(alexaRequest{text: "is on"}.buildBody())
 	for range 2 {
 		if got := ch.Hook(t.Context(), p); got.Status != http.StatusOK {
 			t.Errorf("Hook = %+v", got)
@@ -589,12 +589,12 @@ func TestHook_RepeatedRequestGetsNoAnswer(t *testing.T) {
 // longer.
 func TestSpeech_EscapedTextIsComplete(t *testing.T) {
 	a := newAmazon(t)
-	ch, _ := open(t, a, "", 50*time.Millisecond, &recordingInbox{})
+	ch, _ := openChannel(t, a, "", 50*time.Millisecond, &recordingInbox{})
 	if _, err := ch.Send(t.Context(), channels.Delivery{ID: "d", Event: "e", Kind: channels.Reply, Chat: account, Text: strings.Repeat("a & b's ", 750) + "end"}); err != nil {
 		t.Fatal(err)
 	}
-	first, _ := ask(t, ch, a, alexaRequest{intent: "AnswerIntent"})
-	second, _ := ask(t, ch, a, alexaRequest{intent: "AnswerIntent"})
+	first, _ := askAlexa(t, ch, a, alexaRequest{intent: "AnswerIntent"})
+	second, _ := askAlexa(t, ch, a, alexaRequest{intent: "AnswerIntent"})
 	if n := strings.Count(first+second, "a &amp; b's"); n < 749 || !strings.HasSuffix(second, "end") || !strings.Contains(first, "There is more") || len(first) > 8000 {
 		t.Errorf("%d of 750 items, %d and %d characters, %q", n, len(first), len(second), second[max(0, len(second)-40):])
 	}
@@ -602,14 +602,14 @@ func TestSpeech_EscapedTextIsComplete(t *testing.T) {
 
 func TestSpeech_SplitsLongAnswers(t *testing.T) {
 	a := newAmazon(t)
-	ch, _ := open(t, a, t.TempDir(), 50*time.Millisecond, &recordingInbox{})
+	ch, _ := openChannel(t, a, t.TempDir(), 50*time.Millisecond, &recordingInbox{})
 	for i := range 3 {
 		if _, err := ch.Send(t.Context(), channels.Delivery{ID: fmt.Sprint(i), Event: "e", Kind: channels.Reply, Chat: account, Text: strings.Repeat(fmt.Sprint(i), 6000)}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for i := range 3 {
-		text, _ := ask(t, ch, a, alexaRequest{intent: "AnswerIntent"})
+		text, _ := askAlexa(t, ch, a, alexaRequest{intent: "AnswerIntent"})
 		if !strings.HasPrefix(text, strings.Repeat(fmt.Sprint(i), 6000)) || len([]rune(text)) > 8000 || strings.Contains(text, "There is more") != (i < 2) {
 			t.Errorf("%d: %d characters, %.20q ... %q", i, len(text), text, text[len(text)-40:])
 		}
@@ -618,21 +618,21 @@ func TestSpeech_SplitsLongAnswers(t *testing.T) {
 
 func TestPairing(t *testing.T) {
 	a, e := newAmazon(t), &recordingInbox{}
-	ch, _ := open(t, a, "", 50*time.Millisecond, e)
+	ch, _ := openChannel(t, a, "", 50*time.Millisecond, e)
 	for said, want := range map[string]string{
 		"two three four five A. hyphen B. C. D. E. F.": "2345ABCDEF", "2345 A B C D E F": "2345ABCDEF", "2345 ABC D E F": "2345ABCDEF", "in my pocket": "in my pocket",
 	} {
-		ask(t, ch, a, alexaRequest{intent: "CodeIntent", text: said})
+		askAlexa(t, ch, a, alexaRequest{intent: "CodeIntent", text: said})
 		if heard := e.Heard(); heard[len(heard)-1].Text != want {
 			t.Errorf("%q is %q", said, heard[len(heard)-1].Text)
 		}
 	}
 	e.Refuse(channels.ErrStranger)
-	if text, ends := ask(t, ch, a, alexaRequest{text: "is on"}); !strings.Contains(text, "account is not paired") || !ends {
+	if text, ends := askAlexa(t, ch, a, alexaRequest{text: "is on"}); !strings.Contains(text, "account is not paired") || !ends {
 		t.Errorf("%q, %v", text, ends)
 	}
 	e.Refuse(fmt.Errorf("the disk is full"))
-	if text, _ := ask(t, ch, a, alexaRequest{text: "is on"}); !strings.Contains(text, "could not receive") {
+	if text, _ := askAlexa(t, ch, a, alexaRequest{text: "is on"}); !strings.Contains(text, "could not receive") {
 		t.Errorf("%q", text)
 	}
 }
@@ -693,8 +693,8 @@ func TestConfig(t *testing.T) {
 }
 
 func FuzzBody(f *testing.F) {
-	f.Add(alexaRequest{text: "is on"}.body())
-	f.Add(alexaRequest{kind: "LaunchRequest"}.body())
+	f.Add(alexaRequest{text: "is on"}.buildBody())
+	f.Add(alexaRequest{kind: "LaunchRequest"}.buildBody())
 	f.Add(`{"request":{"type":"IntentRequest","intent":{"slots":{"text":null}}}}`)
 	f.Add(`null`)
 	f.Fuzz(func(t *testing.T, body string) {

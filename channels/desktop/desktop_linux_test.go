@@ -83,7 +83,7 @@ func (e *engine) Trusted(int) error { return nil }
 
 func (e *engine) Page(session string) string { return "http://127.0.0.1:7777/#" + session }
 
-func (e *engine) decided() []string {
+func (e *engine) listDecisions() []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return slices.Clone(e.answered)
@@ -96,15 +96,15 @@ type screen struct {
 	ch  *desktop.Channel
 }
 
-func open(t *testing.T, c desktop.Config, b channels.ButtonHandler, caps ...string) *screen {
+func openScreen(t *testing.T, c desktop.Config, b channels.ButtonHandler, caps ...string) *screen {
 	t.Helper()
 	bus := desktoptest.NewBus(t)
 	s := &screen{Server: desktoptest.NewServer(t, bus, caps...), bus: bus}
-	s.ch = channel(t, c, b, bus.Getenv)
+	s.ch = runChannel(t, c, b, bus.Getenv)
 	return s
 }
 
-func channel(t *testing.T, c desktop.Config, b channels.ButtonHandler, getenv func(string) string) *desktop.Channel {
+func runChannel(t *testing.T, c desktop.Config, b channels.ButtonHandler, getenv func(string) string) *desktop.Channel {
 	t.Helper()
 	ch, err := desktop.New(c, channels.Deps{Buttons: b}, desktop.Options{Getenv: getenv})
 	if err != nil {
@@ -149,12 +149,12 @@ func (s *screen) Fail(c channels.Class, n int) bool {
 
 func TestConformance(t *testing.T) {
 	channelstest.Conform(t, func(t *testing.T) (channels.Channel, channelstest.Platform) {
-		s := open(t, desktop.Config{}, &engine{}, "actions", "body", "body-markup")
+		s := openScreen(t, desktop.Config{}, &engine{}, "actions", "body", "body-markup")
 		return s.ch, s
 	})
 }
 
-func (s *screen) send(t *testing.T, id string, kind channels.DeliveryKind, text string) {
+func (s *screen) sendText(t *testing.T, id string, kind channels.DeliveryKind, text string) {
 	t.Helper()
 	_, err := s.ch.Send(t.Context(), channels.Delivery{ID: id, Event: "e" + id, Kind: kind, Session: "s 1", Channel: "desktop", Text: text})
 	if err != nil {
@@ -167,8 +167,8 @@ const asked = "May I do this? run_command tidy\n  exactly: {\"cmd\":\"tidy\"}\n 
 func TestQuestion_IsAnsweredByAPress(t *testing.T) {
 	for _, yes := range []bool{true, false} {
 		e := &engine{open: "1a2b3c4d"}
-		s := open(t, desktop.Config{}, e, "actions")
-		s.send(t, "d1", channels.Question, asked)
+		s := openScreen(t, desktop.Config{}, e, "actions")
+		s.sendText(t, "d1", channels.Question, asked)
 		n := s.Last(t, 1)
 		if n.Title != "Hob asks" || n.Hints["urgency"].Value() != byte(2) ||
 			!slices.Equal(n.Actions, []string{"default", "Open", "yes 1a2b3c4d", "Approve", "no 1a2b3c4d", "Deny", "open", "Open"}) {
@@ -179,8 +179,8 @@ func TestQuestion_IsAnsweredByAPress(t *testing.T) {
 		if told := s.Last(t, 2); told.Body != "Thank you. Going on: <tidy>" || told.Hints["transient"].Value() != true {
 			t.Errorf("notification = %+v", told)
 		}
-		if want := []string{fmt.Sprint("desktop 1a2b3c4d ", yes)}; !slices.Equal(e.decided(), want) {
-			t.Errorf("decided %q, want %q", e.decided(), want)
+		if want := []string{fmt.Sprint("desktop 1a2b3c4d ", yes)}; !slices.Equal(e.listDecisions(), want) {
+			t.Errorf("decided %q, want %q", e.listDecisions(), want)
 		}
 	}
 }
@@ -189,13 +189,13 @@ func TestQuestion_IsAnsweredByAPress(t *testing.T) {
 // notification is.
 func TestQuestion_IsRemovedWhenAnsweredElsewhere(t *testing.T) {
 	e := &engine{open: "1a2b3c4d", ended: map[string]chan struct{}{"1a2b3c4d": make(chan struct{}), "5e6f7a8b": make(chan struct{})}}
-	s := open(t, desktop.Config{}, e, "actions")
-	s.send(t, "d1", channels.Question, asked)
+	s := openScreen(t, desktop.Config{}, e, "actions")
+	s.sendText(t, "d1", channels.Question, asked)
 	first := s.Last(t, 1).ID
 	e.open = "5e6f7a8b"
-	s.send(t, "d2", channels.Question, asked)
+	s.sendText(t, "d2", channels.Question, asked)
 	second := s.Last(t, 2).ID
-	s.send(t, "d3", channels.Notice, "news")
+	s.sendText(t, "d3", channels.Notice, "news")
 	close(e.ended["5e6f7a8b"])
 	s.Withdrawn(t, 1)
 	close(e.ended["1a2b3c4d"])
@@ -217,8 +217,8 @@ func TestQuestion_HasNoButtonsAfterAStop(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- ch.Run(ctx, nil) }()
-	s.send(t, "d1", channels.Question, asked)
-	s.send(t, "d2", channels.Notice, "news")
+	s.sendText(t, "d1", channels.Question, asked)
+	s.sendText(t, "d2", channels.Notice, "news")
 	stop()
 	if err := <-done; err != nil {
 		t.Fatal(err)
@@ -235,25 +235,25 @@ func TestQuestion_HasNoButtonsAfterAStop(t *testing.T) {
 // program.
 func TestQuestion_OtherPressesDecideNothing(t *testing.T) {
 	e := &engine{open: "1a2b3c4d"}
-	s := open(t, desktop.Config{}, e, "actions")
-	s.send(t, "d1", channels.Question, asked)
-	s.send(t, "d2", channels.Notice, "yes 1a2b3c4d")
+	s := openScreen(t, desktop.Config{}, e, "actions")
+	s.sendText(t, "d1", channels.Question, asked)
+	s.sendText(t, "d2", channels.Notice, "yes 1a2b3c4d")
 	q, n := s.All()[0], s.All()[1]
 	other := s.bus.Conn(t)
 	for _, key := range []string{"yes", "yes ", "yes 99999999", "no", "all-1a2b3c4d", "1a2b3c4d", "YES 1a2b3c4d", "yes 1a2b3c4d "} {
-		emit(t, other, q.ID, "yes 1a2b3c4d")
+		emitAction(t, other, q.ID, "yes 1a2b3c4d")
 		s.Only(q.ID, key)
 	}
 	s.Only(n.ID, "yes 1a2b3c4d")
 	s.Only(99, "yes 1a2b3c4d")
 	s.Only(q.ID, "no 1a2b3c4d") // the only press that counts
 	s.Last(t, 3)
-	if got := e.decided(); !slices.Equal(got, []string{"desktop 1a2b3c4d false"}) {
+	if got := e.listDecisions(); !slices.Equal(got, []string{"desktop 1a2b3c4d false"}) {
 		t.Errorf("decided %q", got)
 	}
 }
 
-func emit(t *testing.T, c *dbus.Conn, id uint32, key string) {
+func emitAction(t *testing.T, c *dbus.Conn, id uint32, key string) {
 	t.Helper()
 	if err := c.Emit("/org/freedesktop/Notifications", desktoptest.Name+".ActionInvoked", id, key); err != nil {
 		t.Fatal(err)
@@ -277,8 +277,8 @@ func TestQuestion_HasButtonsOnlyIfFullyShown(t *testing.T) {
 		"buttons are switched off": {desktop.Config{Buttons: &off}, "1a2b3c4d", asked, 4},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := open(t, c.conf, &engine{open: c.open}, "actions")
-			s.send(t, "d1", channels.Question, c.text)
+			s := openScreen(t, c.conf, &engine{open: c.open}, "actions")
+			s.sendText(t, "d1", channels.Question, c.text)
 			n := s.Last(t, 1)
 			if len(n.Actions) != c.want {
 				t.Errorf("actions %q, want %d", n.Actions, c.want)
@@ -292,8 +292,8 @@ func TestQuestion_HasButtonsOnlyIfFullyShown(t *testing.T) {
 
 func TestQuestion_ReportsAnIneffectivePress(t *testing.T) {
 	e := &engine{open: "1a2b3c4d", err: errors.New("this question was already answered")}
-	s := open(t, desktop.Config{}, e, "actions")
-	s.send(t, "d1", channels.Question, asked)
+	s := openScreen(t, desktop.Config{}, e, "actions")
+	s.sendText(t, "d1", channels.Question, asked)
 	s.Press(s.Last(t, 1).ID, "yes 1a2b3c4d")
 	if told := s.Last(t, 2); told.Title != "That did not work" || told.Body != "this question was already answered" {
 		t.Errorf("notification = %+v", told)
@@ -304,8 +304,8 @@ func TestQuestion_ReportsAnIneffectivePress(t *testing.T) {
 // question is shown again.
 func TestQuestion_IgnoresAQuickPress(t *testing.T) {
 	e := &engine{open: "1a2b3c4d", slow: 2}
-	s := open(t, desktop.Config{}, e, "actions")
-	s.send(t, "d1", channels.Question, asked)
+	s := openScreen(t, desktop.Config{}, e, "actions")
+	s.sendText(t, "d1", channels.Question, asked)
 	for n := 1; n < 3; n++ {
 		s.Press(s.Last(t, n).ID, "yes 1a2b3c4d")
 		if q := s.Last(t, n+1); !strings.Contains(q.Title, "too soon") || q.Body != asked || len(q.Actions) != 8 {
@@ -319,8 +319,8 @@ func TestQuestion_IgnoresAQuickPress(t *testing.T) {
 }
 
 func TestNotice_CanBeSnoozed(t *testing.T) {
-	s := open(t, desktop.Config{}, &engine{}, "actions")
-	s.send(t, "d1", channels.Notice, "news")
+	s := openScreen(t, desktop.Config{}, &engine{}, "actions")
+	s.sendText(t, "d1", channels.Notice, "news")
 	n := s.Last(t, 1)
 	if !slices.Contains(n.Actions, "In an hour") {
 		t.Errorf("actions %q", n.Actions)
@@ -340,8 +340,8 @@ func (p portal) OpenURI(_, address string, _ map[string]dbus.Variant) (dbus.Obje
 }
 
 func TestNotice_OpensThePage(t *testing.T) {
-	s := open(t, desktop.Config{}, &engine{}, "actions")
-	s.send(t, "d1", channels.Notice, "see https://example.org/evil")
+	s := openScreen(t, desktop.Config{}, &engine{}, "actions")
+	s.sendText(t, "d1", channels.Notice, "see https://example.org/evil")
 	s.Press(s.Last(t, 1).ID, "default")
 	if told := s.Last(t, 2); !strings.Contains(told.Body, "hob open") { // no portal
 		t.Errorf("notification = %+v", told)
@@ -354,7 +354,7 @@ func TestNotice_OpensThePage(t *testing.T) {
 	if _, err := conn.RequestName("org.freedesktop.portal.Desktop", 0); err != nil {
 		t.Fatal(err)
 	}
-	s.send(t, "d2", channels.Notice, "again")
+	s.sendText(t, "d2", channels.Notice, "again")
 	s.Press(s.Last(t, 3).ID, "open")
 	select {
 	case got := <-p.opened:
@@ -367,11 +367,11 @@ func TestNotice_OpensThePage(t *testing.T) {
 }
 
 func TestBurst_FoldsNotices(t *testing.T) {
-	s := open(t, desktop.Config{Burst: 3}, &engine{open: "1a2b3c4d"}, "actions")
+	s := openScreen(t, desktop.Config{Burst: 3}, &engine{open: "1a2b3c4d"}, "actions")
 	for i := range 50 {
-		s.send(t, fmt.Sprint("d", i), channels.Notice, fmt.Sprintf("news %d\nmore of it", i))
+		s.sendText(t, fmt.Sprint("d", i), channels.Notice, fmt.Sprintf("news %d\nmore of it", i))
 	}
-	s.send(t, "q1", channels.Question, asked)
+	s.sendText(t, "q1", channels.Question, asked)
 	ids := map[uint32]desktoptest.Shown{}
 	var fold desktoptest.Shown
 	for _, n := range s.All() {
@@ -390,7 +390,7 @@ func TestBurst_FoldsNotices(t *testing.T) {
 		t.Errorf("question after the burst: %+v", q)
 	}
 	for i := range 5 {
-		s.send(t, fmt.Sprint("q", i+2), channels.Question, asked)
+		s.sendText(t, fmt.Sprint("q", i+2), channels.Question, asked)
 	}
 	if q := s.Last(t, 56); q.Title != "Hob: 3 more questions for you" || strings.Contains(strings.Join(q.Actions, ","), "yes") {
 		t.Errorf("folded questions: %+v", q)
@@ -401,14 +401,14 @@ func TestSend_FailsWithoutANotificationServer(t *testing.T) {
 	bus := desktoptest.NewBus(t)
 	for name, getenv := range map[string]func(string) string{"no session": func(string) string { return "" }, "no server": bus.Getenv} {
 		t.Run(name, func(t *testing.T) {
-			ch := channel(t, desktop.Config{}, nil, getenv)
+			ch := runChannel(t, desktop.Config{}, nil, getenv)
 			_, err := ch.Send(t.Context(), channels.Delivery{ID: "d1", Kind: channels.Notice, Text: "x"})
 			if channels.ClassOf(err) != channels.Permanent {
 				t.Errorf("error %v of class %d, want a permanent error so that another channel sends it", err, channels.ClassOf(err))
 			}
 		})
 	}
-	ch := channel(t, desktop.Config{}, nil, bus.Getenv)
+	ch := runChannel(t, desktop.Config{}, nil, bus.Getenv)
 	if _, err := ch.Send(t.Context(), channels.Delivery{ID: "d1", Kind: channels.Send, Text: "x"}); channels.ClassOf(err) != channels.Unsupported {
 		t.Errorf("Send to another person = %v, want unsupported", err)
 	}
@@ -439,8 +439,8 @@ func TestRun_StartsNoGoroutineWhenIdle(t *testing.T) {
 
 // A notification about a send that can still be canceled has a button for that.
 func TestSend_HasACancelButton(t *testing.T) {
-	s := open(t, desktop.Config{}, &engine{}, "actions")
-	s.send(t, "d1", channels.Reply, "an answer")
+	s := openScreen(t, desktop.Config{}, &engine{}, "actions")
+	s.sendText(t, "d1", channels.Reply, "an answer")
 	if n := s.Last(t, 1); slices.Contains(n.Actions, "Cancel sending") {
 		t.Errorf("actions %q", n.Actions)
 	}

@@ -14,7 +14,7 @@ import (
 	"hob/channels/discord/discordtest"
 )
 
-func texts(in *channelstest.Inbox) []string {
+func receivedTexts(in *channelstest.Inbox) []string {
 	var out []string
 	for _, m := range in.Heard() {
 		out = append(out, m.Text)
@@ -57,7 +57,7 @@ func TestResume(t *testing.T) {
 	channelstest.Until(t, "the second message", func() bool { return len(in.Heard()) == 2 })
 	w.Person("d1", "7", "three", false, nil)
 	channelstest.Until(t, "the third message", func() bool { return len(in.Heard()) >= 3 })
-	if got := texts(in); !slices.Equal(got, []string{"one", "two", "three"}) {
+	if got := receivedTexts(in); !slices.Equal(got, []string{"one", "two", "three"}) {
 		t.Errorf("received %q", got)
 	}
 	if id, re := countSignIns(w); id != 1 || re != 1 {
@@ -93,7 +93,7 @@ func TestGateway_ReconnectsWithoutHeartbeat(t *testing.T) {
 		return w.Beats > 5 && w.Live != nil
 	})
 	w.Person("d1", "7", "there?", false, nil)
-	channelstest.Until(t, "the message", func() bool { return slices.Contains(texts(in), "there?") })
+	channelstest.Until(t, "the message", func() bool { return slices.Contains(receivedTexts(in), "there?") })
 	if id, _ := countSignIns(w); id != 1 {
 		t.Errorf("%d sign-ins", id)
 	}
@@ -139,7 +139,7 @@ func TestGateway_OpcodesAndCloseCodes(t *testing.T) {
 				return w.Live != nil && w.Live != old
 			})
 			w.Person("d1", "7", "two", false, nil)
-			channelstest.Until(t, "the next message", func() bool { return slices.Contains(texts(in), "two") })
+			channelstest.Until(t, "the next message", func() bool { return slices.Contains(receivedTexts(in), "two") })
 			if got := uniqueTexts(in); !slices.Equal(got, []string{"one", "two"}) {
 				t.Errorf("received %q", got)
 			}
@@ -268,7 +268,7 @@ func TestRun_FetchesMissedMessages(t *testing.T) {
 	stop = channelstest.Running(t, w.Open(), in)
 	channelstest.Until(t, "what was missed", func() bool { return len(in.Heard()) >= 4+231 })
 	w.Person("d1", "7", "now", false, nil)
-	channelstest.Until(t, "the message sent now", func() bool { return slices.Contains(texts(in), "now") })
+	channelstest.Until(t, "the message sent now", func() bool { return slices.Contains(receivedTexts(in), "now") })
 	_ = stop()
 	for i := range 230 {
 		want = append(want, fmt.Sprint("missed ", i))
@@ -291,7 +291,7 @@ func TestRun_FetchesMissedMessages(t *testing.T) {
 	w.Live, w.Session = nil, "gone"
 	w.Unlock()
 	w.Person("d1", "7", "in between", false, nil)
-	channelstest.Until(t, "the message sent in between", func() bool { return slices.Contains(texts(in), "in between") })
+	channelstest.Until(t, "the message sent in between", func() bool { return slices.Contains(receivedTexts(in), "in between") })
 	_ = stop()
 }
 
@@ -331,14 +331,14 @@ func TestRun_IgnoresOldMessagesAtFirstStart(t *testing.T) {
 		stop = channelstest.Running(t, w.Open(), in)
 		channelstest.Until(t, "the missed messages", func() bool { return len(heard()) >= len(want) })
 		w.Person("g9", "7", fmt.Sprint("now ", n), true, mention)
-		channelstest.Until(t, "the message sent now", func() bool { return slices.Contains(texts(in), fmt.Sprint("now ", n)) })
+		channelstest.Until(t, "the message sent now", func() bool { return slices.Contains(receivedTexts(in), fmt.Sprint("now ", n)) })
 		_ = stop()
 	}
 	if got := heard(); !slices.Equal(got, want) {
 		t.Errorf("received %q", got)
 	}
 	// A message sent during a search also arrives from the gateway, with the same key.
-	if missed := slices.DeleteFunc(texts(in), func(s string) bool { return strings.HasPrefix(s, "now") }); len(missed) != len(want) {
+	if missed := slices.DeleteFunc(receivedTexts(in), func(s string) bool { return strings.HasPrefix(s, "now") }); len(missed) != len(want) {
 		t.Errorf("received twice: %q", missed)
 	}
 	// A failed search blocks no messages.
@@ -348,7 +348,7 @@ func TestRun_IgnoresOldMessagesAtFirstStart(t *testing.T) {
 	channelstest.Running(t, w.Open(), in)
 	channelstest.Until(t, "a connection", w.Connected)
 	w.Person("g1", "7", "at last", true, mention)
-	channelstest.Until(t, "the message sent now", func() bool { return slices.Contains(texts(in), "at last") })
+	channelstest.Until(t, "the message sent now", func() bool { return slices.Contains(receivedTexts(in), "at last") })
 }
 
 // TestRun_ReceivesARefusedMessageAgain: a message that Hob could not make durable is received again.
@@ -382,7 +382,7 @@ func TestRun_ReceivesARefusedMessageAgain(t *testing.T) {
 	w2.Person("d9", "9", "hello?", false, nil)
 	in.Refuse(nil)
 	w2.Person("d1", "7", "three", false, nil)
-	channelstest.Until(t, "the next message", func() bool { return slices.Contains(texts(in), "three") })
+	channelstest.Until(t, "the next message", func() bool { return slices.Contains(receivedTexts(in), "three") })
 }
 
 // TestRun_AcceptsAFlood checks that a thousand messages at once are all received in order.
@@ -396,7 +396,7 @@ func TestRun_AcceptsAFlood(t *testing.T) {
 		w.Person("d1", "7", fmt.Sprint(i), false, nil)
 	}
 	channelstest.Until(t, "all messages", func() bool { return len(in.Heard()) >= len(want) })
-	if got := texts(in); !slices.Equal(got, want) {
+	if got := receivedTexts(in); !slices.Equal(got, want) {
 		t.Errorf("received %d messages", len(got))
 	}
 }

@@ -26,7 +26,7 @@ func TestSlashCommands(t *testing.T) {
 	status := w.Command("status", "", "7", true)
 	deny := w.Command("deny", "q1 not now", "7", false)
 	channelstest.Until(t, "the commands", func() bool { return len(in.Heard()) == 3 })
-	if got, want := texts(in), []string{"what is new?", "/status", "/deny q1 not now"}; !slices.Equal(got, want) {
+	if got, want := receivedTexts(in), []string{"what is new?", "/status", "/deny q1 not now"}; !slices.Equal(got, want) {
 		t.Errorf("received %q, want %q", got, want)
 	}
 	heard := in.Heard()
@@ -333,7 +333,7 @@ func TestInteractions_AreAcknowledgedInTime(t *testing.T) {
 	if _, re := countSignIns(w); re != 0 {
 		t.Errorf("the connection was lost %d times", re)
 	}
-	if got := texts(&in.Inbox); !slices.Equal(got, []string{"slow", "/status"}) {
+	if got := receivedTexts(&in.Inbox); !slices.Equal(got, []string{"slow", "/status"}) {
 		t.Errorf("received %q", got)
 	}
 }

@@ -64,7 +64,7 @@ func TestParseMessage(t *testing.T) {
 			channelstest.Until(t, "a connection", w.Connected)
 			w.Person("c1", "7", c.text, c.group, c.more)
 			w.Person("c1", "7", "after it", false, nil)
-			channelstest.Until(t, "the next message", func() bool { return slices.Contains(texts(in), "after it") })
+			channelstest.Until(t, "the next message", func() bool { return slices.Contains(receivedTexts(in), "after it") })
 			_ = stop()
 			heard := in.Heard()
 			if c.want == "" && c.check == nil {

@@ -11,9 +11,9 @@ import (
 	"hob/platform/text/textnorm"
 )
 
-// bounced returns a report in the format of mail servers (RFC 3464, with the example in appendix
+// bounceReport returns a report in the format of mail servers (RFC 3464, with the example in appendix
 // E).
-func bounced(i int, id, action, status, to string) string {
+func bounceReport(i int, id, action, status, to string) string {
 	return fmt.Sprintf(`Return-Path: <>
 From: Mail Delivery System <MAILER-DAEMON@mail.example.org>
 To: %s
@@ -52,49 +52,49 @@ Message-ID: <%s>
 // bounces have no effect, and no bounce is answered.
 func testComesBack(t *testing.T, sv servers) {
 	w := sv.newFixture(t)
-	ch := w.channel(w.config())
-	stop := w.run(ch)
+	ch := w.newChannel(w.channelConfig())
+	stop := w.runChannel(ch)
 	r, err := ch.Send(t.Context(), channels.Delivery{ID: "lost", Kind: channels.Notice, Chat: chatOf(ada, hashOf("x")), Text: "hello"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, m := range []string{
-		bounced(1, nameOf("made up", hashOf("x"), 0, "test.local"), "failed", "5.1.1", ada), // no mail with this id was sent
-		bounced(2, "other@test.local", "failed", "5.1.1", ada),
-		bounced(3, r.ID, "delayed", "4.4.7", ada),
-		bounced(4, r.ID, "failed", "5.1.1; eve", ada),
-		strings.Replace(bounced(5, r.ID, "failed", "5.1.1", ada), "report-type=delivery-status", "report-type=disposition-notification", 1),
+		bounceReport(1, nameOf("made up", hashOf("x"), 0, "test.local"), "failed", "5.1.1", ada), // no mail with this id was sent
+		bounceReport(2, "other@test.local", "failed", "5.1.1", ada),
+		bounceReport(3, r.ID, "delayed", "4.4.7", ada),
+		bounceReport(4, r.ID, "failed", "5.1.1; eve", ada),
+		strings.Replace(bounceReport(5, r.ID, "failed", "5.1.1", ada), "report-type=delivery-status", "report-type=disposition-notification", 1),
 	} {
 		w.put(m)
-		w.until("the report to be read", func() bool {
+		w.waitUntil("the report to be read", func() bool {
 			return strings.Contains(ch.DescribeStatus(), textnorm.CountNoun(i+1, "email", "emails")+" ignored")
 		})
 		if s := ch.DescribeStatus(); strings.Contains(s, "bounced") {
 			t.Errorf("%d: DescribeStatus = %s", i, s)
 		}
 	}
-	w.put(bounced(6, r.ID, "failed", "5.1.1", ada))
-	w.until("the bounce in the status", func() bool {
+	w.put(bounceReport(6, r.ID, "failed", "5.1.1", ada))
+	w.waitUntil("the bounce in the status", func() bool {
 		return strings.Contains(ch.DescribeStatus(), "1 sent email bounced, the last one on ") && strings.Contains(ch.DescribeStatus(), "to ada@example.org (5.1.1: the address does not exist)")
 	})
-	w.put(bounced(7, r.ID, "failed", "4.4.7", "<b>Eve & Sons</b>"))
-	w.until("the bounces in the status", func() bool { return strings.Contains(ch.DescribeStatus(), "2 sent emails bounced") })
+	w.put(bounceReport(7, r.ID, "failed", "4.4.7", "<b>Eve & Sons</b>"))
+	w.waitUntil("the bounces in the status", func() bool { return strings.Contains(ch.DescribeStatus(), "2 sent emails bounced") })
 	if s := ch.DescribeStatus(); strings.Contains(s, "Eve") || strings.Contains(s, "evil") || !strings.Contains(s, "(4.4.7: all delivery attempts failed)") {
 		t.Error(s)
 	}
 	stop()
-	ch = w.channel(w.config())
-	w.run(ch)
-	w.until("the bounces in the status after a restart", func() bool { return strings.Contains(ch.DescribeStatus(), "2 sent emails bounced") })
+	ch = w.newChannel(w.channelConfig())
+	w.runChannel(ch)
+	w.waitUntil("the bounces in the status after a restart", func() bool { return strings.Contains(ch.DescribeStatus(), "2 sent emails bounced") })
 	for i := range maxReports + 5 {
-		w.put(bounced(10+i, r.ID, "failed", "5.1.1", ada))
+		w.put(bounceReport(10+i, r.ID, "failed", "5.1.1", ada))
 	}
-	w.until("the reports to be read", func() bool { return strings.Contains(ch.DescribeStatus(), fmt.Sprint(maxReports+5, " emails ignored")) })
+	w.waitUntil("the reports to be read", func() bool { return strings.Contains(ch.DescribeStatus(), fmt.Sprint(maxReports+5, " emails ignored")) })
 	if s := ch.DescribeStatus(); !strings.Contains(s, fmt.Sprint(maxReports+2, " sent emails bounced")) && time.Now().Minute() > 2 {
 		t.Error(s) // the limit starts again if the hour has changed in the meantime
 	}
-	if len(w.mails()) != 1 || len(w.in.all()) != 0 {
-		t.Errorf("%d mails sent, %d received", len(w.mails()), len(w.in.all()))
+	if len(w.parsedMails()) != 1 || len(w.in.listMessages()) != 0 {
+		t.Errorf("%d mails sent, %d received", len(w.parsedMails()), len(w.in.listMessages()))
 	}
 	old := &bouncedMail{At: time.Now().Add(-reportFor - time.Hour).Unix()}
 	if !old.isExpired(time.Now()) {
@@ -105,8 +105,8 @@ func testComesBack(t *testing.T, sv servers) {
 // FuzzReport checks that for any report only a code and an address are shown.
 func FuzzReport(f *testing.F) {
 	id := nameOf("x", hashOf("x"), 0, "test.local")
-	f.Add([]byte(bounced(1, id, "failed", "5.1.1", ada)))
-	f.Add([]byte(strings.ReplaceAll(bounced(1, id, "failed", "5.0.0", ada), "\n", "\r\n")))
+	f.Add([]byte(bounceReport(1, id, "failed", "5.1.1", ada)))
+	f.Add([]byte(strings.ReplaceAll(bounceReport(1, id, "failed", "5.0.0", ada), "\n", "\r\n")))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		fields, _ := mime.ReadFields(raw)
 		r, ok := reportOf(fields, raw)

@@ -35,7 +35,7 @@ type platform struct {
 // threadChannel sends the suite's deliveries in a thread.
 type threadChannel struct{ *Channel }
 
-func (a threadChannel) to(d channels.Delivery) channels.Delivery {
+func (a threadChannel) replaceChat(d channels.Delivery) channels.Delivery {
 	if d.Chat == "c" {
 		d.Chat = chatOf(ada, hashOf("c"))
 	}
@@ -43,16 +43,16 @@ func (a threadChannel) to(d channels.Delivery) channels.Delivery {
 }
 
 func (a threadChannel) Send(ctx context.Context, d channels.Delivery) (channels.Receipt, error) {
-	return a.Channel.Send(ctx, a.to(d))
+	return a.Channel.Send(ctx, a.replaceChat(d))
 }
 
 func (a threadChannel) Find(ctx context.Context, d channels.Delivery) (channels.Receipt, bool, error) {
-	return a.Channel.Find(ctx, a.to(d))
+	return a.Channel.Find(ctx, a.replaceChat(d))
 }
 
 func (p *platform) Arrived() (out []string) {
 	seen := map[string]bool{}
-	for _, m := range p.mails() {
+	for _, m := range p.parsedMails() {
 		if !seen[m.id] {
 			out = append(out, m.plain)
 		}
@@ -73,8 +73,8 @@ func (p *platform) Fail(c channels.Class, n int) bool {
 	return true
 }
 
-// via connects, and fails as the suite requests, except for the connections of Run.
-func (p *platform) via(ctx context.Context, addr string) (net.Conn, error) {
+// dialAddress connects, and fails as the suite requests, except for the connections of Run.
+func (p *platform) dialAddress(ctx context.Context, addr string) (net.Conn, error) {
 	p.mu.Lock()
 	down := p.down
 	var class *channels.Class
@@ -132,7 +132,9 @@ func (p *platform) Again(context.Context) bool {
 }
 
 // Reopen implements channelstest.Reopener.
-func (p *platform) Reopen(*testing.T) channels.Channel { return threadChannel{p.channel(p.config())} }
+func (p *platform) Reopen(*testing.T) channels.Channel {
+	return threadChannel{p.newChannel(p.channelConfig())}
+}
 
 // Secrets implements channelstest.Secrets.
 func (p *platform) Secrets() []string { return []string{pimtest.Secret} }
@@ -140,7 +142,7 @@ func (p *platform) Secrets() []string { return []string{pimtest.Secret} }
 // Rendered implements channelstest.Renderer: it lists content that a mail program would not only
 // display.
 func (p *platform) Rendered() (out []string) {
-	for _, m := range p.mails() {
+	for _, m := range p.parsedMails() {
 		doc, err := html.Parse(strings.NewReader(m.html))
 		if err != nil {
 			return []string{err.Error()}
@@ -183,8 +185,8 @@ func testConformance(t *testing.T, sv servers) {
 	channelstest.Conform(t, func(t *testing.T) (channels.Channel, channelstest.Platform) {
 		w := sv.newFixture(t)
 		p := &platform{mailFixture: w}
-		w.run(w.channel(w.config()))() // messages from before the first start are not received
-		w.acc.Via = p.via
-		return threadChannel{w.channel(w.config())}, p
+		w.runChannel(w.newChannel(w.channelConfig()))() // messages from before the first start are not received
+		w.acc.Via = p.dialAddress
+		return threadChannel{w.newChannel(w.channelConfig())}, p
 	})
 }

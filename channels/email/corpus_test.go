@@ -18,8 +18,8 @@ import (
 	"hob/platform/pim"
 )
 
-// corpus returns the unusual mails of the shared data. If the data is missing, it skips the test.
-func corpus(t testing.TB) map[string][]byte {
+// readCorpus returns the unusual mails of the shared data. If the data is missing, it skips the test.
+func readCorpus(t testing.TB) map[string][]byte {
 	root := os.Getenv("HOB_TEST_DATA")
 	if root == "" {
 		root = "../../../shared/data"
@@ -77,7 +77,7 @@ func parseWhole(t *testing.T, name string, raw []byte) (*parsedMail, channels.In
 
 // TestCorpus parses every mail of the shared data, and compares the content of known mails.
 func TestCorpus(t *testing.T) {
-	mails := corpus(t)
+	mails := readCorpus(t)
 	texts := map[string]string{
 		"plain_emails/basic_email.eml":                           "Plain email.\n\nHope it works well!\n\nMikel",
 		"plain_emails/raw_email_simple.eml":                      "Hello Mikel",
@@ -112,8 +112,8 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// mutations returns n mails of the shared data with random changes.
-func mutations(mails map[string][]byte, n int) (out [][]byte) {
+// mutateMails returns n mails of the shared data with random changes.
+func mutateMails(mails map[string][]byte, n int) (out [][]byte) {
 	var all [][]byte
 	for _, name := range slices.Sorted(maps.Keys(mails)) {
 		all = append(all, mails[name])
@@ -154,7 +154,7 @@ func mutations(mails map[string][]byte, n int) (out [][]byte) {
 
 // TestMutations parses 400 mails of the shared data with random changes.
 func TestMutations(t *testing.T) {
-	for _, raw := range mutations(corpus(t), 400) {
+	for _, raw := range mutateMails(readCorpus(t), 400) {
 		if err := recoverPanic(func() { parseWhole(t, "a mutation", raw) }); err != nil {
 			t.Errorf("%v of\n%.2000q", err, raw)
 		}
@@ -164,15 +164,15 @@ func TestMutations(t *testing.T) {
 // testCorpus fetches every mail of the shared data, and 400 modified ones, from a real server, and
 // receives or ignores each mail. A final mail is received after all of them.
 func testCorpus(t *testing.T, sv servers) {
-	mails := corpus(t)
+	mails := readCorpus(t)
 	w := sv.newFixture(t)
-	ch := w.channel(w.config())
-	w.run(ch)
+	ch := w.newChannel(w.channelConfig())
+	w.runChannel(ch)
 	put := w.d.Appender(w.acc.User, "INBOX")
 	var handed atomic.Int32
 	w.in.stranger = func(channels.Inbound) bool { handed.Add(1); return false }
 	n := 1
-	for _, raw := range slices.Concat(slices.Collect(maps.Values(mails)), mutations(mails, 400)) {
+	for _, raw := range slices.Concat(slices.Collect(maps.Values(mails)), mutateMails(mails, 400)) {
 		raw = bytes.ReplaceAll(bytes.ReplaceAll(raw, []byte("\r\n"), []byte("\n")), []byte("\x00"), nil)
 		if len(raw) > 0 { // servers take neither
 			put(string(raw))
@@ -180,11 +180,11 @@ func testCorpus(t *testing.T, sv servers) {
 		}
 	}
 	put(letterTo("last@x.org", ada, "", "the last one"))
-	w.until("the last one", func() bool {
-		all := w.in.all()
+	w.waitUntil("the last one", func() bool {
+		all := w.in.listMessages()
 		return len(all) > 0 && all[len(all)-1].Text == "the last one"
 	})
-	w.until("none is missing", func() bool {
+	w.waitUntil("none is missing", func() bool {
 		ch.mu.Lock()
 		defer ch.mu.Unlock()
 		return int(handed.Load())+ch.left == n && ch.broken == 0

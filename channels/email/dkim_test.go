@@ -56,8 +56,8 @@ func edKey(t testing.TB) key {
 // field occurs.
 var signedFields = strings.Fields("From From To To Cc Subject Subject Date Date Message-ID Message-ID In-Reply-To References Content-Type Content-Transfer-Encoding")
 
-// sign signs a mail as the host of domain does.
-func (k key) sign(t testing.TB, mail, domain string, change ...func(*dkim.SignOptions)) string {
+// signMail signs a mail as the host of domain does.
+func (k key) signMail(t testing.TB, mail, domain string, change ...func(*dkim.SignOptions)) string {
 	t.Helper()
 	o := &dkim.SignOptions{
 		Domain: domain, Selector: "s1", Signer: k.Signer, Hash: crypto.SHA256, HeaderKeys: signedFields,
@@ -120,7 +120,7 @@ func TestSignatures(t *testing.T) {
 	short := rsaKey(t, 768)
 	const at = "s1._domainkey.example.org"
 	mail := plainMail("a@example.org", ada, "Lunch", "at noon\n\nAda")
-	signed := ed.sign(t, mail, "example.org")
+	signed := ed.signMail(t, mail, "example.org")
 	swap := func(old, new string) string {
 		if !strings.Contains(signed, old) {
 			t.Fatalf("%q does not occur in %s", old, signed)
@@ -142,15 +142,15 @@ func TestSignatures(t *testing.T) {
 		zone      map[string][]string
 	}{
 		{name: "ed25519", raw: signed},
-		{name: "rsa", raw: old.sign(t, mail, "example.org"), zone: map[string][]string{at: {old.record}}},
-		{name: "simple", raw: ed.sign(t, mail, "example.org", func(o *dkim.SignOptions) { o.HeaderCanonicalization, o.BodyCanonicalization = "", "" })},
+		{name: "rsa", raw: old.signMail(t, mail, "example.org"), zone: map[string][]string{at: {old.record}}},
+		{name: "simple", raw: ed.signMail(t, mail, "example.org", func(o *dkim.SignOptions) { o.HeaderCanonicalization, o.BodyCanonicalization = "", "" })},
 		{name: "by hand", raw: ed.signWithTags(t, mail, good)},
 		{name: "by the domain above", raw: ed.signWithTags(t, plainMail("a@example.org", "ada@mail.example.org", "Lunch", "at noon"), good)},
 		{name: "by a part of the domain", raw: ed.signWithTags(t, mail, "a=ed25519-sha256; d=mail.example.org; "+all), zone: map[string][]string{"s1._domainkey.mail.example.org": {ed.record}}},
-		{name: "one of two", raw: edKey(t).sign(t, signed, "example.org", func(o *dkim.SignOptions) { o.Selector = "s2" }), zone: map[string][]string{at: {ed.record}, "s2._domainkey.example.org": {ed.record}}},
-		{name: "a second signature by a list", raw: edKey(t).sign(t, signed, "lists.example")},
-		{name: "a copy to Hob", raw: ed.sign(t, copied, "example.org")},
-		{name: "a copy to others", raw: ed.sign(t, others, "example.org")},
+		{name: "one of two", raw: edKey(t).signMail(t, signed, "example.org", func(o *dkim.SignOptions) { o.Selector = "s2" }), zone: map[string][]string{at: {ed.record}, "s2._domainkey.example.org": {ed.record}}},
+		{name: "a second signature by a list", raw: edKey(t).signMail(t, signed, "lists.example")},
+		{name: "a copy to Hob", raw: ed.signMail(t, copied, "example.org")},
+		{name: "a copy to others", raw: ed.signMail(t, others, "example.org")},
 
 		{name: "not signed", raw: withCRLF(mail), why: "has not signed"},
 		{name: "another text", raw: swap("at noon", "at one"), why: "body hash"},
@@ -161,9 +161,9 @@ func TestSignatures(t *testing.T) {
 		{name: "another sender", raw: swap("From: "+ada, "From: eve@example.org"), why: "did not verify"},
 		{name: "two senders", raw: "From: eve@evil.example\r\n" + signed, why: "not exactly one address"},
 		{name: "another recipient", raw: swap("To: "+hob, "To: bob@example.org"), why: "not addressed"},
-		{name: "replayed to Hob", raw: strings.Replace(ed.sign(t, strings.Replace(mail, "To: "+hob, "To: bob@example.org", 1), "example.org"), "To: bob@example.org", "To: "+hob, 1), why: "did not verify"},
+		{name: "replayed to Hob", raw: strings.Replace(ed.signMail(t, strings.Replace(mail, "To: "+hob, "To: bob@example.org", 1), "example.org"), "To: bob@example.org", "To: "+hob, 1), why: "did not verify"},
 		{name: "replayed with a copy", raw: strings.Replace(ed.signWithTags(t, strings.Replace(mail, "To: "+hob, "To: bob@example.org", 1), good), "To: bob", "Cc: "+hob+"\r\nTo: bob", 1), why: "cover its cc"},
-		{name: "delivered to Hob", raw: "Delivered-To: " + hob + "\r\n" + ed.sign(t, strings.Replace(mail, "To: "+hob, "To: bob@example.org", 1), "example.org"), why: "not addressed"},
+		{name: "delivered to Hob", raw: "Delivered-To: " + hob + "\r\n" + ed.signMail(t, strings.Replace(mail, "To: "+hob, "To: bob@example.org", 1), "example.org"), why: "not addressed"},
 		{name: "the recipients are not covered", raw: ed.signWithTags(t, mail, "a=ed25519-sha256; d=example.org; h=from:subject:date:message-id"), why: "cover its to"},
 		{name: "the sender is not covered", raw: ed.signWithTags(t, mail, "a=ed25519-sha256; d=example.org; h=to:subject:date:message-id"), why: "cover its from"},
 		{name: "the content type is not covered", raw: ed.signWithTags(t, others, good+":cc"), why: "cover its content-type"},
@@ -171,8 +171,8 @@ func TestSignatures(t *testing.T) {
 		{name: "a week old", raw: ed.signWithTags(t, dated(time.Now().AddDate(0, 0, -7)), good), why: "five days"},
 		{name: "of next week", raw: ed.signWithTags(t, dated(time.Now().AddDate(0, 0, 7)), good), why: "five days"},
 		{name: "four days old", raw: ed.signWithTags(t, dated(time.Now().AddDate(0, 0, -4)), good)},
-		{name: "expired", raw: ed.sign(t, mail, "example.org", func(o *dkim.SignOptions) { o.Expiration = time.Now().Add(-time.Minute) }), why: "expired"},
-		{name: "not expired", raw: ed.sign(t, mail, "example.org", func(o *dkim.SignOptions) { o.Expiration = time.Now().Add(time.Hour) })},
+		{name: "expired", raw: ed.signMail(t, mail, "example.org", func(o *dkim.SignOptions) { o.Expiration = time.Now().Add(-time.Minute) }), why: "expired"},
+		{name: "not expired", raw: ed.signMail(t, mail, "example.org", func(o *dkim.SignOptions) { o.Expiration = time.Now().Add(time.Hour) })},
 		{name: "of a time to come", raw: ed.signWithTags(t, mail, fmt.Sprintf("%s; t=%d", good, time.Now().Add(2*time.Hour).Unix())), why: "dated in the future"},
 		{name: "of no text", raw: ed.signWithTags(t, mail, good+"; l=0"), why: "a part of the text"},
 		{name: "two tags of a name", raw: ed.signWithTags(t, mail, good+"; d=example.org"), why: "is malformed"},
@@ -183,7 +183,7 @@ func TestSignatures(t *testing.T) {
 		{name: "a sibling below a public suffix", raw: ed.signWithTags(t, plainMail("a@x.org", "ada@shop.co.uk", "x", "x"), "a=ed25519-sha256; d=evil.co.uk; "+all), why: "another domain", zone: map[string][]string{"s1._domainkey.evil.co.uk": {ed.record}}},
 		{name: "the identity has another domain", raw: ed.signWithTags(t, mail, strings.Replace(good, "d=example.org", "d=example.org; i=@evil.example", 1)), why: "domain mismatch"},
 		{name: "SHA-1", raw: ed.signWithTags(t, mail, strings.Replace(good, "sha256", "sha1", 1)), why: "unsafe algorithm"},
-		{name: "a short key", raw: short.sign(t, mail, "example.org"), why: "too short", zone: map[string][]string{at: {short.record}}},
+		{name: "a short key", raw: short.signMail(t, mail, "example.org"), why: "too short", zone: map[string][]string{at: {short.record}}},
 		{name: "another key", raw: signed, why: "did not verify", zone: map[string][]string{at: {edKey(t).record}}},
 		{name: "a key of another kind", raw: signed, why: "not valid", zone: map[string][]string{at: {old.record}}},
 		{name: "no key", raw: signed, why: "not valid", zone: map[string][]string{}},
@@ -195,7 +195,7 @@ func TestSignatures(t *testing.T) {
 		{name: "a key of another use", raw: signed, why: "service", zone: map[string][]string{at: {ed.record + "; s=tlsrpt"}}},
 		{name: "no record of a key", raw: signed, why: "not valid", zone: map[string][]string{at: {"v=spf1 -all"}}},
 		{name: "below five others", raw: strings.Repeat("DKIM-Signature: v=1; d=lists.example\r\n", maxProofs) + signed, why: "is malformed"},
-		{name: "a sender in another case", raw: ed.sign(t, strings.Replace(mail, ada, "ADA@Example.org", 1), "example.org")},
+		{name: "a sender in another case", raw: ed.signMail(t, strings.Replace(mail, ada, "ADA@Example.org", 1), "example.org")},
 		{name: "inside one's network", raw: ed.signWithTags(t, plainMail("a@x.org", "ada@home.lan", "x", "x"), "a=ed25519-sha256; d=home.lan; "+all), why: "not valid", zone: map[string][]string{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -218,13 +218,13 @@ func TestSignatures(t *testing.T) {
 			if ok != (c.why == "") || !strings.Contains(why, c.why) {
 				t.Errorf("proved: %v, %q", ok, why)
 			}
-			for _, name := range z.questions() {
+			for _, name := range z.listQuestions() {
 				if !dkimcheck.IsAligned(addressDomain(l.from), name) {
 					t.Errorf("unexpected lookup of %s", name)
 				}
 			}
-			if len(z.questions()) > 0 {
-				z.set(true)
+			if len(z.listQuestions()) > 0 {
+				z.setDown(true)
 				if by, _, err := verifySignatures(t.Context(), z, []byte(c.raw), list, anyKey); by != "" || !errors.Is(err, dkimcheck.ErrLater) {
 					t.Errorf("without name servers: verified %q, %v", by, err)
 				}
@@ -240,35 +240,35 @@ func testSigned(t *testing.T, sv servers) {
 	w := sv.newFixture(t)
 	k := rsaKey(t, 2048)
 	z := &zone{records: map[string][]string{"s1._domainkey.example.org": {k.record}, "s1._domainkey.evil.example": {k.record}}}
-	w.net = z.serve(t)
+	w.net = z.serveDNS(t)
 	w.in.admits = func(in channels.Inbound) bool { return in.Sender == ada }
-	c := w.config()
+	c := w.channelConfig()
 	c.TrustedHost = ""
-	ch := w.channel(c)
-	stop := w.run(ch)
-	w.put(k.sign(t, plainMail("own@x.org", ada, "", "yes"), "example.org"))
-	if in := w.heard(1)[0]; in.Sender != ada || in.Forwarded || in.Text != "yes" || !strings.HasPrefix(in.Chat, ada+"/") {
+	ch := w.newChannel(c)
+	stop := w.runChannel(ch)
+	w.put(k.signMail(t, plainMail("own@x.org", ada, "", "yes"), "example.org"))
+	if in := w.awaitMessages(1)[0]; in.Sender != ada || in.Forwarded || in.Text != "yes" || !strings.HasPrefix(in.Chat, ada+"/") {
 		t.Errorf("%+v", in)
 	}
-	if _, err := ch.Send(t.Context(), channels.Delivery{ID: "answer", Chat: w.heard(1)[0].Chat, Cause: w.heard(1)[0].Payload, Text: "done"}); err != nil {
+	if _, err := ch.Send(t.Context(), channels.Delivery{ID: "answer", Chat: w.awaitMessages(1)[0].Chat, Cause: w.awaitMessages(1)[0].Payload, Text: "done"}); err != nil {
 		t.Error(err)
 	}
 	file := strings.Repeat("QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVowMTIzNDU2Nzg5MDEyMzQ1Njc4OTAx\n", 9000)
 	large := plainMail("large@x.org", ada, "", "--b\nContent-Type: text/plain\n\nsee the file\n--b\nContent-Type: application/pdf; name=a.pdf\nContent-Transfer-Encoding: base64\n\n"+file+"--b--", "MIME-Version: 1.0", "Content-Type: multipart/mixed; boundary=b")
-	w.put(k.sign(t, large, "example.org"))
-	if in := w.heard(2)[1]; in.Sender != ada || in.Text != "see the file" || len(in.Files) != 1 {
+	w.put(k.signMail(t, large, "example.org"))
+	if in := w.awaitMessages(2)[1]; in.Sender != ada || in.Text != "see the file" || len(in.Files) != 1 {
 		t.Errorf("%.300q, %d files", fmt.Sprint(in.Sender, in.Text), len(in.Files))
 	}
 	// Nothing is looked up for senders that are not allowed.
-	w.put(k.sign(t, plainMail("eve@x.org", "eve@evil.example", "", "who are you?"), "evil.example"))
-	if in := w.heard(3)[2]; !strings.HasPrefix(in.Sender, unverified) || slices.Contains(z.questions(), "s1._domainkey.evil.example") {
-		t.Errorf("%+v, DNS queries %v", in, z.questions())
+	w.put(k.signMail(t, plainMail("eve@x.org", "eve@evil.example", "", "who are you?"), "evil.example"))
+	if in := w.awaitMessages(3)[2]; !strings.HasPrefix(in.Sender, unverified) || slices.Contains(z.listQuestions(), "s1._domainkey.evil.example") {
+		t.Errorf("%+v, DNS queries %v", in, z.listQuestions())
 	}
-	w.put(strings.Replace(k.sign(t, plainMail("forged@x.org", ada, "", "pay Bob"), "example.org"), "Bob", "Eve", 1))
-	if in := w.heard(4)[3]; !strings.HasPrefix(in.Sender, unverified) || !in.Forwarded {
+	w.put(strings.Replace(k.signMail(t, plainMail("forged@x.org", ada, "", "pay Bob"), "example.org"), "Bob", "Eve", 1))
+	if in := w.awaitMessages(4)[3]; !strings.HasPrefix(in.Sender, unverified) || !in.Forwarded {
 		t.Errorf("%+v", in)
 	}
-	w.until("the reason in the status", func() bool {
+	w.waitUntil("the reason in the status", func() bool {
 		return strings.Contains(ch.DescribeStatus(), "2 emails with an unverified sender, the last one that claimed to be from an allowed sender: its DKIM signature is not valid: body hash")
 	})
 	test, err := ch.Test(t.Context())
@@ -277,14 +277,14 @@ func testSigned(t *testing.T, sv servers) {
 	}
 	stop()
 	// The result of the mailbox's host has priority.
-	ch = w.channel(w.config())
-	stop = w.run(ch)
-	w.put("Authentication-Results: " + trusted + "; dmarc=fail header.from=example.org\n" + k.sign(t, plainMail("failed@x.org", ada, "", "yes"), "example.org", func(o *dkim.SignOptions) { o.Selector = "s9" }))
-	if in := w.heard(5)[4]; !strings.HasPrefix(in.Sender, unverified) || slices.Contains(z.questions(), "s9._domainkey.example.org") {
-		t.Errorf("%+v, DNS queries %v", in, z.questions())
+	ch = w.newChannel(w.channelConfig())
+	stop = w.runChannel(ch)
+	w.put("Authentication-Results: " + trusted + "; dmarc=fail header.from=example.org\n" + k.signMail(t, plainMail("failed@x.org", ada, "", "yes"), "example.org", func(o *dkim.SignOptions) { o.Selector = "s9" }))
+	if in := w.awaitMessages(5)[4]; !strings.HasPrefix(in.Sender, unverified) || slices.Contains(z.listQuestions(), "s9._domainkey.example.org") {
+		t.Errorf("%+v, DNS queries %v", in, z.listQuestions())
 	}
-	w.put("Authentication-Results: " + trusted + "; none\n" + k.sign(t, plainMail("silent@x.org", ada, "", "yes"), "example.org"))
-	if in := w.heard(6)[5]; in.Sender != ada {
+	w.put("Authentication-Results: " + trusted + "; none\n" + k.signMail(t, plainMail("silent@x.org", ada, "", "yes"), "example.org"))
+	if in := w.awaitMessages(6)[5]; in.Sender != ada {
 		t.Errorf("%+v", in)
 	}
 	// A new key of the domain counts only after some time.
@@ -292,12 +292,12 @@ func testSigned(t *testing.T, sv servers) {
 	z.mu.Lock()
 	z.records["s1._domainkey.example.org"] = []string{next.record}
 	z.mu.Unlock()
-	w.put(next.sign(t, plainMail("new@x.org", ada, "", "by a new key"), "example.org"))
-	w.until("the deferred mail", func() bool {
+	w.put(next.signMail(t, plainMail("new@x.org", ada, "", "by a new key"), "example.org"))
+	w.waitUntil("the deferred mail", func() bool {
 		return strings.Contains(ch.DescribeStatus(), "1 email waiting until the sender can be verified")
 	})
 	stop()
-	ch = w.channel(c)
+	ch = w.newChannel(c)
 	st, err := ch.loadState(t.Context())
 	if err != nil || len(st.Later) != 1 || len(st.Keys) != 2 {
 		t.Fatalf("loadState = %+v, %v", st, err)
@@ -309,8 +309,8 @@ func testSigned(t *testing.T, sv servers) {
 	if err := ch.saveState(t.Context(), &st); err != nil {
 		t.Fatal(err)
 	}
-	w.run(ch)
-	if in := w.heard(7)[6]; in.Sender != ada || in.Text != "by a new key" {
+	w.runChannel(ch)
+	if in := w.awaitMessages(7)[6]; in.Sender != ada || in.Text != "by a new key" {
 		t.Errorf("%+v", in)
 	}
 }
@@ -321,39 +321,39 @@ func testNameServersDown(t *testing.T, sv servers) {
 	w := sv.newFixture(t)
 	k := edKey(t)
 	z := &zone{records: map[string][]string{"s1._domainkey.example.org": {k.record}}, down: true}
-	w.net = z.serve(t)
+	w.net = z.serveDNS(t)
 	w.in.admits = func(in channels.Inbound) bool { return in.Sender == ada }
 	open := func() *Channel {
-		ch := w.channel(w.config())
+		ch := w.newChannel(w.channelConfig())
 		ch.pause = 20 * time.Millisecond
 		return ch
 	}
 	ch := open()
-	stop := w.run(ch)
+	stop := w.runChannel(ch)
 	for i := range 2 {
-		w.put(k.sign(t, plainMail(fmt.Sprint("later", i, "@x.org"), ada, "", fmt.Sprint("mail ", i)), "example.org"))
+		w.put(k.signMail(t, plainMail(fmt.Sprint("later", i, "@x.org"), ada, "", fmt.Sprint("mail ", i)), "example.org"))
 	}
 	w.put(letterTo("now@x.org", "bob@other.example", "", "not kept up"))
-	if in := w.heard(1)[0]; in.Text != "not kept up" {
+	if in := w.awaitMessages(1)[0]; in.Text != "not kept up" {
 		t.Errorf("%+v", in)
 	}
-	w.until("the deferred mails", func() bool {
+	w.waitUntil("the deferred mails", func() bool {
 		return strings.Contains(ch.DescribeStatus(), "2 emails waiting until the sender can be verified")
 	})
 	stop()
-	z.set(false)
+	z.setDown(false)
 	ch = open()
-	stop = w.run(ch)
-	got := w.heard(3)
+	stop = w.runChannel(ch)
+	got := w.awaitMessages(3)
 	for i, in := range got[1:] {
 		if in.Sender != ada || in.Text != fmt.Sprint("mail ", i) {
 			t.Errorf("%+v", in)
 		}
 	}
-	w.until("none waits", func() bool { return !strings.Contains(ch.DescribeStatus(), "wait") })
-	z.set(true)
-	w.put(k.sign(t, plainMail("last@x.org", ada, "", "too late"), "example.org"))
-	w.until("the deferred mail", func() bool { return strings.Contains(ch.DescribeStatus(), "1 email waiting") })
+	w.waitUntil("none waits", func() bool { return !strings.Contains(ch.DescribeStatus(), "wait") })
+	z.setDown(true)
+	w.put(k.signMail(t, plainMail("last@x.org", ada, "", "too late"), "example.org"))
+	w.waitUntil("the deferred mail", func() bool { return strings.Contains(ch.DescribeStatus(), "1 email waiting") })
 	stop()
 	st, err := open().loadState(t.Context())
 	if err != nil || len(st.Later) != 1 {
@@ -365,11 +365,11 @@ func testNameServersDown(t *testing.T, sv servers) {
 		t.Fatal(err)
 	}
 	ch = open()
-	w.run(ch)
-	if in := w.heard(4)[3]; !strings.HasPrefix(in.Sender, unverified) {
+	w.runChannel(ch)
+	if in := w.awaitMessages(4)[3]; !strings.HasPrefix(in.Sender, unverified) {
 		t.Errorf("%+v", in)
 	}
-	w.until("none waits", func() bool { return !strings.Contains(ch.DescribeStatus(), "wait") })
+	w.waitUntil("none waits", func() bool { return !strings.Contains(ch.DescribeStatus(), "wait") })
 }
 
 // TestSignatures_NewKeyWaits checks that once a domain's key is known, another key counts only after the name
@@ -435,14 +435,14 @@ func TestSignatures_ReadsADeferredMailOnlyForNewInformation(t *testing.T) {
 			t.Errorf("%d: %v", i, err)
 		}
 		if err == nil {
-			n := len(z.questions())
-			if _, err := keys.LookupTXT(t.Context(), c.list[0].KeyName()); dkimcheck.IsTemporary(err) != (c.list[0].Selector == "s2") || len(z.questions()) != n {
+			n := len(z.listQuestions())
+			if _, err := keys.LookupTXT(t.Context(), c.list[0].KeyName()); dkimcheck.IsTemporary(err) != (c.list[0].Selector == "s2") || len(z.listQuestions()) != n {
 				t.Errorf("%d: second lookup = %v, want no question to the name server", i, err)
 			}
 			continue
 		}
-		n := len(z.questions())
-		if _, err := h.lookupKeys(t.Context(), l, c.list, firstTry); !errors.Is(err, dkimcheck.ErrLater) || len(z.questions()) != n {
+		n := len(z.listQuestions())
+		if _, err := h.lookupKeys(t.Context(), l, c.list, firstTry); !errors.Is(err, dkimcheck.ErrLater) || len(z.listQuestions()) != n {
 			t.Errorf("%d: immediate retry = %v, want no question to the name server", i, err)
 		}
 	}
@@ -452,7 +452,7 @@ func TestSignatures_ReadsADeferredMailOnlyForNewInformation(t *testing.T) {
 func FuzzSignatures(f *testing.F) {
 	seed := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)) // the same in all processes
 	k := key{seed, "v=DKIM1; k=ed25519; p=" + base64.StdEncoding.EncodeToString(seed.Public().(ed25519.PublicKey))}
-	mail := k.sign(f, plainMail("a@example.org", ada, "Lunch", "at noon"), "example.org")
+	mail := k.signMail(f, plainMail("a@example.org", ada, "Lunch", "at noon"), "example.org")
 	was := parseMail(pim.Message{}, []byte(mail))
 	f.Add([]byte(mail), k.record)
 	f.Add([]byte(strings.Replace(mail, "DKIM-Signature:", "DKIM-Signature: v=1; d=x; h=From: To\r\nDKIM-Signature:", 1)), k.record+"; t=s:y")

@@ -104,9 +104,9 @@ func (sv servers) newFixture(t *testing.T) *mailFixture {
 	return w
 }
 
-func (w *mailFixture) config() Config { return Config{Account: "work", TrustedHost: trusted} }
+func (w *mailFixture) channelConfig() Config { return Config{Account: "work", TrustedHost: trusted} }
 
-func (w *mailFixture) channel(c Config) *Channel {
+func (w *mailFixture) newChannel(c Config) *Channel {
 	w.t.Helper()
 	ch, err := New(c, channels.Deps{
 		Log: slog.New(slog.DiscardHandler), Keep: w.keep, Network: w.net, Account: func(string) (pim.Account, error) { return w.acc, nil },
@@ -117,8 +117,8 @@ func (w *mailFixture) channel(c Config) *Channel {
 	return ch
 }
 
-// run runs a channel until stop is called. It returns once the channel listens.
-func (w *mailFixture) run(ch *Channel) (stop func()) {
+// runChannel runs a channel until stop is called. It returns once the channel listens.
+func (w *mailFixture) runChannel(ch *Channel) (stop func()) {
 	w.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -130,16 +130,16 @@ func (w *mailFixture) run(ch *Channel) (stop func()) {
 		}
 	})
 	w.t.Cleanup(stop)
-	w.until("the connection", func() bool { return strings.HasPrefix(ch.DescribeStatus(), "connected") })
+	w.waitUntil("the connection", func() bool { return strings.HasPrefix(ch.DescribeStatus(), "connected") })
 	return stop
 }
 
-func (w *mailFixture) until(what string, ok func() bool) {
+func (w *mailFixture) waitUntil(what string, ok func() bool) {
 	w.t.Helper()
-	until(w.t, what, ok)
+	waitUntil(w.t, what, ok)
 }
 
-func until(t *testing.T, what string, ok func() bool) {
+func waitUntil(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !ok(); <-time.After(5 * time.Millisecond) {
 		if time.Now().After(end) {
@@ -148,14 +148,14 @@ func until(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// heard waits for n received messages and returns them.
-func (w *mailFixture) heard(n int) []channels.Inbound {
+// awaitMessages waits for n received messages and returns them.
+func (w *mailFixture) awaitMessages(n int) []channels.Inbound {
 	w.t.Helper()
-	w.until(fmt.Sprintf("%d messages", n), func() bool { return len(w.in.all()) >= n })
-	if got := w.in.all(); len(got) != n {
+	w.waitUntil(fmt.Sprintf("%d messages", n), func() bool { return len(w.in.listMessages()) >= n })
+	if got := w.in.listMessages(); len(got) != n {
 		w.t.Fatalf("%d messages arrived, want %d: %+v", len(got), n, got)
 	}
-	return w.in.all()
+	return w.in.listMessages()
 }
 
 // listSeen lists the UIDs of the read and the unread mails in a folder.
@@ -212,13 +212,13 @@ func (b *inbox) Receive(_ context.Context, in channels.Inbound) (channels.Accept
 	return channels.Accepted{Event: fmt.Sprint(len(b.in))}, nil
 }
 
-func (b *inbox) all() []channels.Inbound {
+func (b *inbox) listMessages() []channels.Inbound {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Clone(b.in)
 }
 
-func (b *inbox) fail(err error) {
+func (b *inbox) failWith(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.err = err
@@ -241,7 +241,7 @@ type sentMail struct {
 	files       map[string]string
 }
 
-func open(t *testing.T, p pimtest.Posted) (out sentMail) {
+func parseSent(t *testing.T, p pimtest.Posted) (out sentMail) {
 	t.Helper()
 	m, err := mail.ReadMessage(strings.NewReader(p.Mail))
 	if err != nil {
@@ -279,16 +279,16 @@ func open(t *testing.T, p pimtest.Posted) (out sentMail) {
 	}
 }
 
-func (w *mailFixture) sent() []pimtest.Posted { return w.s.Mails() }
+func (w *mailFixture) sentMails() []pimtest.Posted { return w.s.Mails() }
 
-func (w *mailFixture) mails() (out []sentMail) {
-	for _, p := range w.sent() {
-		out = append(out, open(w.t, p))
+func (w *mailFixture) parsedMails() (out []sentMail) {
+	for _, p := range w.sentMails() {
+		out = append(out, parseSent(w.t, p))
 	}
 	return out
 }
 
-func (p sentMail) subject() string {
+func (p sentMail) decodeSubject() string {
 	s, err := new(mime.WordDecoder).DecodeHeader(p.header.Get("Subject"))
 	if err != nil {
 		return err.Error()
@@ -297,7 +297,7 @@ func (p sentMail) subject() string {
 }
 
 func TestMain(m *testing.M) {
-	child()
+	runChild()
 	flag.Parse()
 	if err := flag.Set("test.parallel", "8"); err != nil { // the tests mostly wait for servers
 		panic(err)

@@ -4,6 +4,6 @@ package email
 
 import "testing"
 
-func child() {}
+func runChild() {}
 
 func testKills(t *testing.T, _ servers) { t.Skip("SIGKILL is not supported") }

@@ -49,7 +49,7 @@ func testKills(t *testing.T, sv servers) {
 		}
 	}
 	kill := begin()
-	w.until("the first saved state", func() bool { _, err := os.Stat(p.path(stateKey)); return err == nil })
+	w.waitUntil("the first saved state", func() bool { _, err := os.Stat(p.filePath(stateKey)); return err == nil })
 	kill()
 	mails := 4 * kills
 	rnd := rand.New(rand.NewPCG(8, 100)) //nolint:gosec // a fixed seed makes runs reproducible
@@ -67,19 +67,19 @@ func testKills(t *testing.T, sv servers) {
 		kill()
 	}
 	kill = begin()
-	w.until("all are answered", func() bool { b, _ := os.ReadFile(p.path("done")); return bytes.Count(b, []byte("\n")) >= mails })
+	w.waitUntil("all are answered", func() bool { b, _ := os.ReadFile(p.filePath("done")); return bytes.Count(b, []byte("\n")) >= mails })
 	kill()
 	heard := map[string]int{}
-	for _, in := range p.heard() {
+	for _, in := range p.readInbox() {
 		heard[in.Text]++
 	}
 	copies, answers := 0, map[string]bool{}
-	for _, m := range w.mails() {
+	for _, m := range w.parsedMails() {
 		copies++
 		answers[m.id] = true
 	}
-	if len(heard) != mails || len(p.heard()) != mails || len(answers) != mails {
-		t.Errorf("%d mails: %d were received (%d messages), %d were answered", mails, len(heard), len(p.heard()), len(answers))
+	if len(heard) != mails || len(p.readInbox()) != mails || len(answers) != mails {
+		t.Errorf("%d mails: %d were received (%d messages), %d were answered", mails, len(heard), len(p.readInbox()), len(answers))
 	}
 	t.Logf("%d kills, %d mails: all received once; %d answers, %d second copies with the same Message-ID", kills, mails, len(answers), copies-len(answers))
 }
@@ -93,11 +93,11 @@ type program struct {
 	mu *sync.Mutex
 }
 
-func (p program) path(name string) string { return filepath.Join(p.Dir, name) }
+func (p program) filePath(name string) string { return filepath.Join(p.Dir, name) }
 
 // Get implements channels.StateStore.
 func (p program) Get(_ context.Context, key string) ([]byte, error) {
-	b, err := os.ReadFile(p.path(key))
+	b, err := os.ReadFile(p.filePath(key))
 	if os.IsNotExist(err) {
 		return nil, nil
 	}
@@ -106,14 +106,14 @@ func (p program) Get(_ context.Context, key string) ([]byte, error) {
 
 // Set implements channels.StateStore.
 func (p program) Set(_ context.Context, key string, value []byte) error {
-	if err := os.WriteFile(p.path(key+".new"), value, 0o600); err != nil {
+	if err := os.WriteFile(p.filePath(key+".new"), value, 0o600); err != nil {
 		return err
 	}
-	return os.Rename(p.path(key+".new"), p.path(key))
+	return os.Rename(p.filePath(key+".new"), p.filePath(key))
 }
 
-func (p program) heard() (out []message) {
-	b, _ := os.ReadFile(p.path("inbox"))
+func (p program) readInbox() (out []message) {
+	b, _ := os.ReadFile(p.filePath("inbox"))
 	for line := range bytes.Lines(b) {
 		var in message
 		if json.Unmarshal(line, &in) == nil {
@@ -123,8 +123,8 @@ func (p program) heard() (out []message) {
 	return out
 }
 
-func (p program) add(name, line string) error {
-	f, err := os.OpenFile(p.path(name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+func (p program) addLine(name, line string) error {
+	f, err := os.OpenFile(p.filePath(name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (p program) add(name, line string) error {
 }
 
 func (p program) hasLine(name, line string) bool {
-	b, _ := os.ReadFile(p.path(name))
+	b, _ := os.ReadFile(p.filePath(name))
 	return strings.Contains("\n"+string(b), "\n"+line+"\n")
 }
 
@@ -151,7 +151,7 @@ type message struct {
 func (p program) Receive(_ context.Context, in channels.Inbound) (channels.Accepted, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, old := range p.heard() {
+	for _, old := range p.readInbox() {
 		if old.Key == in.Key {
 			return channels.Accepted{Repeated: true}, nil
 		}
@@ -160,7 +160,7 @@ func (p program) Receive(_ context.Context, in channels.Inbound) (channels.Accep
 	if err != nil {
 		return channels.Accepted{}, err
 	}
-	return channels.Accepted{}, p.add("inbox", string(raw))
+	return channels.Accepted{}, p.addLine("inbox", string(raw))
 }
 
 // runUntilKilled runs the channel, and receives and answers mails until the process is killed.
@@ -180,18 +180,18 @@ func (p program) runUntilKilled() error {
 		}
 	}()
 	cut := map[string]bool{}
-	for _, in := range p.heard() {
+	for _, in := range p.readInbox() {
 		cut[in.Key] = p.hasLine("sending", in.Key) && !p.hasLine("done", in.Key)
 	}
 	for ; ctx.Err() == nil; <-time.After(10 * time.Millisecond) {
 		p.mu.Lock()
-		all := p.heard()
+		all := p.readInbox()
 		p.mu.Unlock()
 		for _, in := range all {
 			if p.hasLine("done", in.Key) {
 				continue
 			}
-			if err := p.answer(ctx, ch, in, cut[in.Key]); err != nil {
+			if err := p.answerMessage(ctx, ch, in, cut[in.Key]); err != nil {
 				cut[in.Key] = true
 			}
 		}
@@ -199,7 +199,7 @@ func (p program) runUntilKilled() error {
 	return ctx.Err()
 }
 
-func (p program) answer(ctx context.Context, ch *Channel, in message, unsure bool) error {
+func (p program) answerMessage(ctx context.Context, ch *Channel, in message, unsure bool) error {
 	d := channels.Delivery{ID: "answer to " + in.Key, Kind: channels.Reply, Chat: in.Chat, Cause: in.Payload, Text: "to " + in.Text, CreatedAt: in.At}
 	if unsure {
 		_, found, err := ch.Find(ctx, d)
@@ -207,20 +207,20 @@ func (p program) answer(ctx context.Context, ch *Channel, in message, unsure boo
 			return err
 		}
 		if found {
-			return p.add("done", in.Key)
+			return p.addLine("done", in.Key)
 		}
 	}
-	if err := p.add("sending", in.Key); err != nil {
+	if err := p.addLine("sending", in.Key); err != nil {
 		return err
 	}
 	if _, err := ch.Send(ctx, d); err != nil {
 		return err
 	}
-	return p.add("done", in.Key)
+	return p.addLine("done", in.Key)
 }
 
-// child runs the program and exits if this process was started as its child process.
-func child() {
+// runChild runs the program and exits if this process was started as its child process.
+func runChild() {
 	conf := os.Getenv(childEnv)
 	if conf == "" {
 		return

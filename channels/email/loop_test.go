@@ -11,10 +11,10 @@ import (
 	"hob/platform/pim"
 )
 
-// answer answers all received mails that are not answered yet.
-func (w *mailFixture) answer(ch *Channel, from int) int {
+// answerAll answers all received mails that are not answered yet.
+func (w *mailFixture) answerAll(ch *Channel, from int) int {
 	w.t.Helper()
-	all := w.in.all()
+	all := w.in.listMessages()
 	for i, in := range all[from:] {
 		if _, err := ch.Send(w.t.Context(), channels.Delivery{ID: fmt.Sprint("answer ", from+i, w.acc.User), Kind: channels.Reply, Chat: in.Chat, Cause: in.Payload, Text: "an answer"}); err != nil {
 			w.t.Fatal(err)
@@ -69,63 +69,63 @@ func automaticMail(i int) string {
 // nor answered.
 func testStorms(t *testing.T, sv servers) {
 	w := sv.newFixture(t)
-	ch := w.channel(w.config())
-	w.run(ch)
+	ch := w.newChannel(w.channelConfig())
+	w.runChannel(ch)
 	put := w.d.Appender(w.acc.User, "INBOX")
 	for i := range 120 {
 		put(automaticMail(i))
 	}
 	put(letterTo("last@x.org", ada, "", "a person"))
-	w.until("the last one", func() bool { return len(w.in.all()) > 0 })
-	w.answer(ch, 0)
-	if got := w.heard(1); got[0].Text != "a person" || len(w.mails()) != 1 {
-		t.Errorf("%d answers; received %+v", len(w.mails()), got)
+	w.waitUntil("the last one", func() bool { return len(w.in.listMessages()) > 0 })
+	w.answerAll(ch, 0)
+	if got := w.awaitMessages(1); got[0].Text != "a person" || len(w.parsedMails()) != 1 {
+		t.Errorf("%d answers; received %+v", len(w.parsedMails()), got)
 	}
 }
 
 var hobs = regexp.MustCompile(`(?m)^(Auto-Submitted|X-Hob|X-Hob-Hops|X-Auto-Response-Suppress): .*\n`)
 
-// answering returns the answer of a program that does not mark its mails as automatic. named
+// automaticAnswer returns the answer of a program that does not mark its mails as automatic. named
 // reports whether the answer references the answered mail.
-func answering(p sentMail, i int, named bool) string {
+func automaticAnswer(p sentMail, i int, named bool) string {
 	more := ""
 	if named {
 		more = "In-Reply-To: <" + p.id + ">\nReferences: <" + p.id + ">"
 	}
-	return letterTo(fmt.Sprintf("robot%d@x.org", i), "robot@example.org", p.subject(), "Your mail is important to us", more)
+	return letterTo(fmt.Sprintf("robot%d@x.org", i), "robot@example.org", p.decodeSubject(), "Your mail is important to us", more)
 }
 
 // testLoops checks that a conversation with a program that does not mark its mails ends at the
 // hourly limit, which survives a restart, and at the limit per thread.
 func testLoops(t *testing.T, sv servers) {
 	w := sv.newFixture(t)
-	ch := w.channel(w.config())
-	stop := w.run(ch)
+	ch := w.newChannel(w.channelConfig())
+	stop := w.runChannel(ch)
 	put := w.d.Appender(w.acc.User, "INBOX")
 	for i := range perHour + 15 {
 		if i == perHour/2 { // a restart in between
-			w.heard(i)
+			w.awaitMessages(i)
 			stop()
-			ch = w.channel(w.config())
-			stop = w.run(ch)
+			ch = w.newChannel(w.channelConfig())
+			stop = w.runChannel(ch)
 		}
-		put(answering(sentMail{}, i, false))
+		put(automaticAnswer(sentMail{}, i, false))
 	}
 	// A new hour may have begun, so the limits of two hours may apply.
-	w.until("all mails to be received or ignored", func() bool {
+	w.waitUntil("all mails to be received or ignored", func() bool {
 		ch.mu.Lock()
 		defer ch.mu.Unlock()
-		return len(w.in.all())+ch.left == perHour+15
+		return len(w.in.listMessages())+ch.left == perHour+15
 	})
-	if n := w.answer(ch, 0); n > perHour && time.Now().Minute() > 2 || len(w.mails()) != n {
-		t.Errorf("%d answers to %d mails", len(w.mails()), n)
+	if n := w.answerAll(ch, 0); n > perHour && time.Now().Minute() > 2 || len(w.parsedMails()) != n {
+		t.Errorf("%d answers to %d mails", len(w.parsedMails()), n)
 	}
 	stop()
 	// A loop that stays below the hourly limit ends at the limit of its thread.
 	ch = &Channel{address: hob, host: "test.local", trusted: trusted}
 	last := ""
 	for i := 0; ; i++ {
-		l := parseMail(pim.Message{}, []byte(answering(sentMail{id: last}, i, last != "")))
+		l := parseMail(pim.Message{}, []byte(automaticAnswer(sentMail{id: last}, i, last != "")))
 		in, why := ch.toInbound(l)
 		if why != "" {
 			if i != maxHops+1 && i != maxHops {
@@ -146,24 +146,24 @@ func testLoops(t *testing.T, sv servers) {
 func testTwoHobs(t *testing.T, sv servers) {
 	a, b := sv.newFixture(t), sv.newFixture(t)
 	b.acc.Address = "hob@other.local"
-	ch, other := a.channel(a.config()), b.channel(b.config())
-	a.run(ch)
-	b.run(other)
+	ch, other := a.newChannel(a.channelConfig()), b.newChannel(b.channelConfig())
+	a.runChannel(ch)
+	b.runChannel(other)
 	for i, strip := range []bool{false, true} {
 		if _, err := ch.Send(t.Context(), channels.Delivery{ID: fmt.Sprint("notice", i), Kind: channels.Notice, Chat: chatOf("hob@other.local", hashOf("x")), Text: "hello"}); err != nil {
 			t.Fatal(err)
 		}
-		all := a.sent()
+		all := a.sentMails()
 		mail := strings.ReplaceAll(all[len(all)-1].Mail, "\r\n", "\n")
 		if strip {
 			mail = hobs.ReplaceAllString(mail, "")
 		}
 		b.put("Authentication-Results: " + trusted + "; dmarc=pass header.from=test.local\n" + mail)
 	}
-	b.until("both are left", func() bool {
+	b.waitUntil("both are left", func() bool {
 		return strings.Contains(other.DescribeStatus(), "2 emails ignored, the last one because Hob wrote it")
 	})
-	if n := len(b.in.all()); n != 0 {
+	if n := len(b.in.listMessages()); n != 0 {
 		t.Errorf("received %d mails, want none", n)
 	}
 	// A mail counts toward the hour in which it arrived.

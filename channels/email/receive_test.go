@@ -25,16 +25,16 @@ func testWhatIsHeard(t *testing.T, sv servers) {
 	w := sv.newFixture(t)
 	w.put(letterTo("old@x.org", ada, "before", "an old mail"))
 	w.in.stranger = func(in channels.Inbound) bool { return in.Sender != ada }
-	stop := w.run(w.channel(w.config()))
+	stop := w.runChannel(w.newChannel(w.channelConfig()))
 	w.put(letterTo("one@x.org", ada, "", "the first one"))
 	w.put(letterTo("eve@x.org", "eve@evil.example", "", "from a stranger"))
 	w.put(letterTo("two@x.org", ada, "", "the second one"))
-	w.heard(2)
+	w.awaitMessages(2)
 	stop()
 	w.put(letterTo("three@x.org", ada, "", "while it was off"))
-	stop = w.run(w.channel(w.config()))
-	got := w.heard(3)
-	w.until("the mails to be marked as read", func() bool { yes, _ := w.listSeen("INBOX"); return len(yes) == 3 })
+	stop = w.runChannel(w.newChannel(w.channelConfig()))
+	got := w.awaitMessages(3)
+	w.waitUntil("the mails to be marked as read", func() bool { yes, _ := w.listSeen("INBOX"); return len(yes) == 3 })
 	if yes, no := w.listSeen("INBOX"); fmt.Sprint(yes, no) != "[2 4 5] [1 3]" {
 		t.Errorf("marked as read: %v, unread: %v", yes, no)
 	}
@@ -57,12 +57,12 @@ func testRenumbered(t *testing.T, sv servers) {
 	for i := range 5 {
 		w.put(letterTo(fmt.Sprintf("old%d@x.org", i), ada, "", "old"))
 	}
-	stop := w.run(w.channel(w.config()))
+	stop := w.runChannel(w.newChannel(w.channelConfig()))
 	for i := range 5 {
 		w.put(letterTo(fmt.Sprintf("new%d@x.org", i), ada, "", fmt.Sprint("new ", i)))
 	}
-	w.heard(5)
-	w.until("the stored position", func() bool {
+	w.awaitMessages(5)
+	w.waitUntil("the stored position", func() bool {
 		raw, _ := w.keep.Get(t.Context(), stateKey)
 		var s state
 		return json.Unmarshal(raw, &s) == nil && len(s.Known) == 10
@@ -71,10 +71,10 @@ func testRenumbered(t *testing.T, sv servers) {
 	w.put(letterTo("off@x.org", ada, "", "while it was off"))
 	w.d.Renumber(w.acc.User)
 	w.in.keys = map[string]bool{} // forget the accepted messages
-	stop = w.run(w.channel(w.config()))
-	w.until("the one that is new", func() bool { return len(w.in.all()) > 5 })
+	stop = w.runChannel(w.newChannel(w.channelConfig()))
+	w.waitUntil("the one that is new", func() bool { return len(w.in.listMessages()) > 5 })
 	w.put(letterTo("after@x.org", ada, "", "after it"))
-	got := w.heard(7)
+	got := w.awaitMessages(7)
 	stop()
 	if got[5].Text != "while it was off" || got[6].Text != "after it" {
 		t.Errorf("%q, %q", got[5].Text, got[6].Text)
@@ -86,10 +86,10 @@ func testRenumbered(t *testing.T, sv servers) {
 func testMoved(t *testing.T, sv servers) {
 	w := sv.newFixture(t)
 	w.d.Create(w.acc.User, "Elsewhere")
-	ch := w.channel(w.config())
-	stop := w.run(ch)
+	ch := w.newChannel(w.channelConfig())
+	stop := w.runChannel(ch)
 	w.put(letterTo("zero@x.org", ada, "", "before"))
-	w.heard(1)
+	w.awaitMessages(1)
 	stop()
 	for i := range 4 {
 		w.put(letterTo(fmt.Sprint("m", i, "@x.org"), ada, "", fmt.Sprint("mail ", i)))
@@ -109,8 +109,8 @@ func testMoved(t *testing.T, sv servers) {
 	if err := errors.Join(err, m.Remove(t.Context(), uids[3]), m.Close()); err != nil {
 		t.Fatal(err)
 	}
-	stop = w.run(w.channel(w.config()))
-	got := w.heard(3)
+	stop = w.runChannel(w.newChannel(w.channelConfig()))
+	got := w.awaitMessages(3)
 	if got[1].Text != "mail 0" || got[2].Text != "mail 2" {
 		t.Errorf("%q, %q", got[1].Text, got[2].Text)
 	}
@@ -126,8 +126,8 @@ func testMoved(t *testing.T, sv servers) {
 	if err := errors.Join(err, m.Close()); err != nil {
 		t.Fatal(err)
 	}
-	w.run(w.channel(w.config()))
-	if got := w.heard(4); got[3].Text != "mail 1" {
+	w.runChannel(w.newChannel(w.channelConfig()))
+	if got := w.awaitMessages(4); got[3].Text != "mail 1" {
 		t.Errorf("%q", got[3].Text)
 	}
 }
@@ -135,24 +135,24 @@ func testMoved(t *testing.T, sv servers) {
 // testNotTaken checks that a mail that was not accepted is received again.
 func testNotTaken(t *testing.T, sv servers) {
 	w := sv.newFixture(t)
-	w.run(w.channel(w.config()))()
+	w.runChannel(w.newChannel(w.channelConfig()))()
 	w.put(letterTo("one@x.org", ada, "", "hello"))
-	w.in.fail(errors.New("the disk is full"))
-	if err := w.channel(w.config()).Run(t.Context(), w.in); err == nil {
+	w.in.failWith(errors.New("the disk is full"))
+	if err := w.newChannel(w.channelConfig()).Run(t.Context(), w.in); err == nil {
 		t.Error("Run returned no error for a refused message")
 	}
 	if yes, _ := w.listSeen("INBOX"); len(yes) > 0 {
 		t.Error("a refused mail is marked as read")
 	}
-	w.in.fail(nil)
-	w.run(w.channel(w.config()))
-	w.heard(1)
+	w.in.failWith(nil)
+	w.runChannel(w.newChannel(w.channelConfig()))
+	w.awaitMessages(1)
 }
 
 // testWhoWrites checks that no sender is verified without a result of the owner's mail host.
 func testWhoWrites(t *testing.T, sv servers) {
 	w := sv.newFixture(t)
-	w.run(w.channel(w.config()))
+	w.runChannel(w.newChannel(w.channelConfig()))
 	mails := []string{
 		strings.Replace(letterTo("1@x.org", ada, "", "forged"), trusted, "mx.evil.example", 1),
 		letterTo("2@x.org", ada, "", "two heads", "From: eve@evil.example"),
@@ -160,21 +160,21 @@ func testWhoWrites(t *testing.T, sv servers) {
 	}
 	for i, m := range mails {
 		w.put(m)
-		in := w.heard(i + 1)[i]
+		in := w.awaitMessages(i + 1)[i]
 		if !strings.HasPrefix(in.Sender, unverified) || !in.Forwarded || strings.HasPrefix(in.Chat, ada) {
 			t.Errorf("%d: %+v", i, in)
 		}
-		if _, err := w.channel(w.config()).Send(t.Context(), channels.Delivery{ID: "x", Chat: in.Chat, Cause: in.Payload, Text: "no"}); channels.ClassOf(err) != channels.Permanent {
+		if _, err := w.newChannel(w.channelConfig()).Send(t.Context(), channels.Delivery{ID: "x", Chat: in.Chat, Cause: in.Payload, Text: "no"}); channels.ClassOf(err) != channels.Permanent {
 			t.Errorf("%d: reply error %v", i, err)
 		}
 	}
-	c := w.config()
+	c := w.channelConfig()
 	c.Allow = []string{"Ada@Example.org ", "unverified:ada@example.org", "UNVERIFIED:x"}
-	if got := w.channel(c).Allow(); fmt.Sprint(got) != "[ada@example.org]" {
+	if got := w.newChannel(c).Allow(); fmt.Sprint(got) != "[ada@example.org]" {
 		t.Errorf("allowed senders = %q", got)
 	}
 	c.TrustedHost = ""
-	blind := w.channel(c)
+	blind := w.newChannel(c)
 	test, err := blind.Test(t.Context())
 	if err != nil || !strings.Contains(test, "trusted_host") || !strings.Contains(test, "none of the 3 newest emails carries a usable one: the sender's domain has not signed it") {
 		t.Errorf("Test = %q, %v", test, err)
@@ -190,14 +190,14 @@ func testWhoWrites(t *testing.T, sv servers) {
 // sender.
 func testGroup(t *testing.T, sv servers) {
 	w := sv.newFixture(t)
-	ch := w.channel(w.config())
-	w.run(ch)
+	ch := w.newChannel(w.channelConfig())
+	w.runChannel(ch)
 	w.put(letterTo("g1@x.org", ada, "Lunch", "shall we?", "Cc: bob@example.org"))
 	copied := strings.Replace(letterTo("g2@x.org", ada, "Lunch", "for information"), "To: "+hob, "To: bob@example.org\nCc: "+hob, 1)
 	w.put(copied)
 	w.put(letterTo("g3@x.org", ada, "", "only you", "Cc: Ada <"+ada+">, hob+home@test.local"))
 	w.put("Delivered-To: " + hob + "\nX-Original-To: <Assistant@test.local>\n" + strings.Replace(letterTo("g4@x.org", ada, "", "by another name"), "To: "+hob, "To: assistant@test.local", 1))
-	got := w.heard(4)
+	got := w.awaitMessages(4)
 	for i, want := range [][2]bool{{true, true}, {true, false}, {false, true}, {false, true}} {
 		if got[i].Group != want[0] || got[i].Mentioned != want[1] {
 			t.Errorf("%d: group %v, mentioned %v", i, got[i].Group, got[i].Mentioned)
@@ -213,7 +213,7 @@ func testGroup(t *testing.T, sv servers) {
 			t.Fatal(err)
 		}
 	}
-	for _, m := range w.mails() {
+	for _, m := range w.parsedMails() {
 		if fmt.Sprint(m.to) != "["+ada+"]" || m.header.Get("Cc") != "" {
 			t.Errorf("sent to %v, Cc %q", m.to, m.header.Get("Cc"))
 		}
@@ -223,13 +223,13 @@ func testGroup(t *testing.T, sv servers) {
 // testSubjectPrefix checks that only mails with the prefix are received, and that answers have it.
 func testSubjectPrefix(t *testing.T, sv servers) {
 	w := sv.newFixture(t)
-	c := w.config()
+	c := w.channelConfig()
 	c.SubjectPrefix = "[Hob]"
-	ch := w.channel(c)
-	w.run(ch)
+	ch := w.newChannel(c)
+	w.runChannel(ch)
 	w.put(letterTo("a@x.org", ada, "Lunch", "not for Hob"))
 	w.put(letterTo("b@x.org", ada, "Re: [hob] Lunch", "for Hob"))
-	in := w.heard(1)[0]
+	in := w.awaitMessages(1)[0]
 	if in.ChatName != "Lunch" || in.Text != "for Hob" {
 		t.Errorf("%+v", in)
 	}
@@ -238,8 +238,8 @@ func testSubjectPrefix(t *testing.T, sv servers) {
 			t.Fatal(err)
 		}
 	}
-	if got := w.mails(); got[0].subject() != "Re: [Hob] Lunch" || !strings.HasPrefix(got[1].subject(), "[Hob] News") {
-		t.Errorf("%q, %q", got[0].subject(), got[1].subject())
+	if got := w.parsedMails(); got[0].decodeSubject() != "Re: [Hob] Lunch" || !strings.HasPrefix(got[1].decodeSubject(), "[Hob] News") {
+		t.Errorf("%q, %q", got[0].decodeSubject(), got[1].decodeSubject())
 	}
 }
 
@@ -247,9 +247,9 @@ func testSubjectPrefix(t *testing.T, sv servers) {
 // mail above the size limit only the text is read.
 func testFilesComeAlong(t *testing.T, sv servers) {
 	w := sv.newFixture(t)
-	ch := w.channel(w.config())
+	ch := w.newChannel(w.channelConfig())
 	ch.most = 2 << 20
-	w.run(ch)
+	w.runChannel(ch)
 	mail := func(id string, size int) string {
 		body := strings.Repeat("QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVowMTIzNDU2Nzg5MDEyMzQ1Njc4OTAx\n", size/66+1)
 		head, _, _ := strings.Cut(letterTo(id, ada, "", "x", "MIME-Version: 1.0", "Content-Type: multipart/mixed; boundary=b"), "\n\n")
@@ -259,7 +259,7 @@ func testFilesComeAlong(t *testing.T, sv servers) {
 	w.put(mail("small@x.org", 1000))
 	w.put(mail("large@x.org", 3<<19))
 	w.put(mail("huge@x.org", 3<<20))
-	got := w.heard(3)
+	got := w.awaitMessages(3)
 	for i, n := range []int{2, 2, 1} {
 		if len(got[i].Files) != n || got[i].Text != "see the files" {
 			t.Fatalf("%d: %d files with %q", i, len(got[i].Files), got[i].Text)
@@ -322,14 +322,14 @@ func testUnreadableMail(t *testing.T, sv servers) {
 	if err := w.keep.Set(t.Context(), stateKey, []byte(fmt.Sprintf(`{"box":"%s\u0000%s\u0000INBOX","validity":7,"next":1,"since":1}`, hob, a.Server(pim.IMAP)))); err != nil {
 		t.Fatal(err)
 	}
-	ch := w.channel(w.config())
+	ch := w.newChannel(w.channelConfig())
 	for range maxTries - 1 {
 		if err := ch.Run(t.Context(), w.in); err == nil {
 			t.Fatal("Run returned no error for an unreadable mail")
 		}
 	}
-	w.run(ch)
-	w.heard(2)
+	w.runChannel(ch)
+	w.awaitMessages(2)
 	if tries.Load() != maxTries || !strings.Contains(ch.DescribeStatus(), "1 email could not be read") {
 		t.Errorf("%d tries; %s", tries.Load(), ch.DescribeStatus())
 	}
@@ -354,12 +354,12 @@ func testOffline(t *testing.T, sv servers) {
 		conns = append(conns, c)
 		return c, err
 	}
-	ch := w.channel(w.config())
+	ch := w.newChannel(w.channelConfig())
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	done := make(chan error, 1)
 	go func() { done <- ch.Run(ctx, w.in) }()
-	w.until("the connection", func() bool { return strings.HasPrefix(ch.DescribeStatus(), "connected") })
+	w.waitUntil("the connection", func() bool { return strings.HasPrefix(ch.DescribeStatus(), "connected") })
 	down.Store(true)
 	w.d.Stop()
 	mu.Lock()
@@ -384,8 +384,8 @@ func testOffline(t *testing.T, sv servers) {
 	w.d.Start()
 	w.put(letterTo("off@x.org", ada, "", "while it was off"))
 	down.Store(false)
-	w.run(ch)
-	w.heard(1)
+	w.runChannel(ch)
+	w.awaitMessages(1)
 }
 
 // testWrongPassword checks that a rejected password is reported as Unauthorized, with the command
@@ -393,7 +393,7 @@ func testOffline(t *testing.T, sv servers) {
 func testWrongPassword(t *testing.T, sv servers) {
 	w := sv.newFixture(t)
 	w.acc.Secret = func(context.Context) (string, error) { return "not-the-password", nil }
-	ch := w.channel(w.config())
+	ch := w.newChannel(w.channelConfig())
 	err := ch.Run(t.Context(), w.in)
 	if channels.ClassOf(err) != channels.Unauthorized || !strings.Contains(err.Error(), "hob channel add email") || strings.Contains(err.Error(), "not-the-password") {
 		t.Errorf("Run = %v", err)

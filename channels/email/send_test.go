@@ -16,10 +16,10 @@ import (
 // and also with mail programs that reference only the previous mail.
 func testThread(t *testing.T, sv servers) {
 	w := sv.newFixture(t)
-	ch := w.channel(w.config())
-	w.run(ch)
+	ch := w.newChannel(w.channelConfig())
+	w.runChannel(ch)
 	w.put(letterTo("root@x.org", ada, "Größe", "how large is it?"))
-	in := w.heard(1)[0]
+	in := w.awaitMessages(1)[0]
 	if in.Text != "Größe\n\nhow large is it?" {
 		t.Errorf("%q", in.Text)
 	}
@@ -33,7 +33,7 @@ func testThread(t *testing.T, sv servers) {
 			t.Fatal(r, err)
 		}
 	}
-	got := w.mails()
+	got := w.parsedMails()
 	m := got[0]
 	if got[1].id != m.id {
 		t.Errorf("Message-ID of the second copy = %s, want %s", got[1].id, m.id)
@@ -45,13 +45,13 @@ func testThread(t *testing.T, sv servers) {
 			t.Errorf("%s: %q, want %q", name, m.header.Get(name), want)
 		}
 	}
-	if m.subject() != "Re: Größe" || !strings.Contains(m.plain, "It is") || !strings.Contains(m.html, "large") || m.files["größe.csv"] != "name,size\n" || !strings.HasPrefix(m.header.Get("Content-Type"), "multipart/mixed") {
-		t.Errorf("%q: %q, %q, %q", m.subject(), m.plain, m.html, m.files)
+	if m.decodeSubject() != "Re: Größe" || !strings.Contains(m.plain, "It is") || !strings.Contains(m.html, "large") || m.files["größe.csv"] != "name,size\n" || !strings.HasPrefix(m.header.Get("Content-Type"), "multipart/mixed") {
+		t.Errorf("%q: %q, %q, %q", m.decodeSubject(), m.plain, m.html, m.files)
 	}
 	// Two answers to Hob's mail: one references only the last mail, the other the complete thread.
 	w.put(letterTo("second@x.org", ada, "Re: Größe", "thanks", "In-Reply-To: <"+m.id+">"))
 	w.put(letterTo("third@x.org", ada, "AW: Größe", "indeed", "References: <root@x.org>\n <"+m.id+"> <second@x.org>"))
-	for i, in2 := range w.heard(3)[1:] {
+	for i, in2 := range w.awaitMessages(3)[1:] {
 		if in2.Chat != in.Chat {
 			t.Errorf("mail %d is in chat %s, want %s", i, in2.Chat, in.Chat)
 		}
@@ -62,20 +62,20 @@ func testThread(t *testing.T, sv servers) {
 			t.Fatal(err)
 		}
 	}
-	if m := w.mails()[3]; m.header.Get("X-Hob-Hops") != "1" || !strings.HasSuffix(m.header.Get("References"), "<third@x.org>") || m.subject() != "Re: Größe" {
-		t.Errorf("%q, %q, %q", m.header.Get("X-Hob-Hops"), m.header.Get("References"), m.subject())
+	if m := w.parsedMails()[3]; m.header.Get("X-Hob-Hops") != "1" || !strings.HasSuffix(m.header.Get("References"), "<third@x.org>") || m.decodeSubject() != "Re: Größe" {
+		t.Errorf("%q, %q, %q", m.header.Get("X-Hob-Hops"), m.header.Get("References"), m.decodeSubject())
 	}
 	// A notice starts a separate thread, and the owner's reply to it returns to the conversation of
 	// the notice.
 	if _, err := ch.Send(t.Context(), channels.Delivery{ID: "n", Kind: channels.Notice, Chat: in.Chat, Text: "The bin is out.\nIt was collected."}); err != nil {
 		t.Fatal(err)
 	}
-	n := w.mails()[4]
-	if n.subject() != "The bin is out." || n.header.Get("References")+n.header.Get("In-Reply-To") != "" || n.header.Get("Auto-Submitted") != "auto-generated" {
-		t.Errorf("%q, %v", n.subject(), n.header)
+	n := w.parsedMails()[4]
+	if n.decodeSubject() != "The bin is out." || n.header.Get("References")+n.header.Get("In-Reply-To") != "" || n.header.Get("Auto-Submitted") != "auto-generated" {
+		t.Errorf("%q, %v", n.decodeSubject(), n.header)
 	}
 	w.put(letterTo("fourth@x.org", ada, "Re: The bin is out.", "good", "References: <"+n.id+">"))
-	if in := w.heard(4); in[3].Chat != in[0].Chat {
+	if in := w.awaitMessages(4); in[3].Chat != in[0].Chat {
 		t.Errorf("%s, want %s", in[3].Chat, in[0].Chat)
 	}
 	yes, _ := w.listSeen("Gesendet")
@@ -94,17 +94,17 @@ func testThread(t *testing.T, sv servers) {
 // testDrafts checks that an outgoing mail is stored once in the drafts folder and not sent.
 func testDrafts(t *testing.T, sv servers) {
 	w := sv.newFixture(t)
-	c := w.config()
+	c := w.channelConfig()
 	c.Drafts = true
-	ch := w.channel(c)
+	ch := w.newChannel(c)
 	d := channels.Delivery{ID: "d1", Kind: channels.Notice, Chat: chatOf(ada, hashOf("x")), Text: "a draft"}
 	for range 2 {
 		if _, err := ch.Send(t.Context(), d); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, found, err := ch.Find(t.Context(), d); !found || err != nil || len(w.mails()) != 0 {
-		t.Errorf("Find = %v, %v; %d mails were sent", found, err, len(w.mails()))
+	if _, found, err := ch.Find(t.Context(), d); !found || err != nil || len(w.parsedMails()) != 0 {
+		t.Errorf("Find = %v, %v; %d mails were sent", found, err, len(w.parsedMails()))
 	}
 	m, err := imapmail.Open(t.Context(), w.acc)
 	if err != nil {
@@ -119,7 +119,7 @@ func testDrafts(t *testing.T, sv servers) {
 // testHeadersStayHeaders checks that text in a mail or message cannot add lines to a header.
 func testHeadersStayHeaders(t *testing.T, sv servers) {
 	w := sv.newFixture(t)
-	ch := w.channel(w.config())
+	ch := w.newChannel(w.channelConfig())
 	chat := chatOf(ada, hashOf("x"))
 	bad := "x\r\nBcc: eve@evil.example\r\n\r\nhello"
 	for i, d := range []channels.Delivery{
@@ -145,11 +145,11 @@ func testHeadersStayHeaders(t *testing.T, sv servers) {
 	if _, err := ch.Send(t.Context(), channels.Delivery{ID: "ok", Chat: chat, Text: bad, Files: []channels.Attachment{{Name: bad, MIME: bad, Path: path}}}); err != nil {
 		t.Fatal(err)
 	}
-	got := w.mails()
+	got := w.parsedMails()
 	if len(got) != 1 || got[0].header.Get("Bcc") != "" || len(got[0].to) != 1 {
 		t.Errorf("%d mails, %v", len(got), got)
 	}
-	if head, _, _ := strings.Cut(w.sent()[0].Mail, "\r\n\r\n"); strings.Contains(head, "\nBcc") {
+	if head, _, _ := strings.Cut(w.sentMails()[0].Mail, "\r\n\r\n"); strings.Contains(head, "\nBcc") {
 		t.Error(head)
 	}
 }
@@ -158,7 +158,7 @@ func testHeadersStayHeaders(t *testing.T, sv servers) {
 // that the server may have accepted has MaybeSent set.
 func testRefusals(t *testing.T, sv servers) {
 	w := sv.newFixture(t)
-	ch := w.channel(w.config())
+	ch := w.newChannel(w.channelConfig())
 	_, err := ch.Send(t.Context(), channels.Delivery{ID: "a", Chat: chatOf("refuse@example.org", hashOf("x")), Text: "x"})
 	if channels.ClassOf(err) != channels.Permanent {
 		t.Errorf("Send = %v", err)

@@ -12,11 +12,11 @@ import (
 // the owner is recognized with it.
 func testTestTellsTheHost(t *testing.T, sv servers) {
 	w := sv.newFixture(t)
-	c := w.config()
+	c := w.channelConfig()
 	c.TrustedHost = ""
 	test := func() string {
 		t.Helper()
-		s, err := w.channel(c).Test(t.Context())
+		s, err := w.newChannel(c).Test(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -40,14 +40,14 @@ func testTestTellsTheHost(t *testing.T, sv servers) {
 	if s := test(); !strings.Contains(s, "in 3 of the 3 newest emails") {
 		t.Error(s)
 	}
-	ch := w.channel(c)
-	w.run(ch)
+	ch := w.newChannel(c)
+	w.runChannel(ch)
 	w.put(letterTo("now@x.org", ada, "", "hello"))
-	if in := w.heard(1)[0]; in.Sender != ada {
+	if in := w.awaitMessages(1)[0]; in.Sender != ada {
 		t.Errorf("%+v", in)
 	}
 	w.put(strings.Replace(letterTo("not@x.org", ada, "", "hello"), trusted, "mx.other.example", 1))
-	w.heard(2)
+	w.awaitMessages(2)
 	if s := ch.DescribeStatus(); !strings.Contains(s, "1 email with an unverified sender") {
 		t.Error(s)
 	}

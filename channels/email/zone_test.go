@@ -30,13 +30,13 @@ func (z *zone) lookUpTXT(name string) (list []string, down bool) {
 	return z.records[name], z.down || name == z.broken
 }
 
-func (z *zone) set(down bool) {
+func (z *zone) setDown(down bool) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	z.down = down
 }
 
-func (z *zone) questions() []string {
+func (z *zone) listQuestions() []string {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	return slices.Clone(z.asked)
@@ -54,8 +54,8 @@ func (z *zone) LookupTXT(_ context.Context, name string) ([]string, error) {
 	return list, nil
 }
 
-// serve answers DNS queries over UDP (RFC 1035) and returns a client that uses this server.
-func (z *zone) serve(t *testing.T) *safehttp.Client {
+// serveDNS answers DNS queries over UDP (RFC 1035) and returns a client that uses this server.
+func (z *zone) serveDNS(t *testing.T) *safehttp.Client {
 	t.Helper()
 	conn, err := new(net.ListenConfig).ListenPacket(t.Context(), "udp", "127.0.0.1:0")
 	if err != nil {
@@ -70,7 +70,7 @@ func (z *zone) serve(t *testing.T) *safehttp.Client {
 			if err != nil {
 				return
 			}
-			if out := z.answer(buf[:n]); out != nil {
+			if out := z.answerQuery(buf[:n]); out != nil {
 				_, _ = conn.WriteTo(out, from)
 			}
 		}
@@ -86,7 +86,7 @@ func (z *zone) serve(t *testing.T) *safehttp.Client {
 	return c
 }
 
-func (z *zone) answer(in []byte) []byte {
+func (z *zone) answerQuery(in []byte) []byte {
 	var m dnsmessage.Message
 	if err := m.Unpack(in); err != nil || len(m.Questions) != 1 {
 		return nil

@@ -25,7 +25,7 @@ func TestConformance(t *testing.T) {
 	channelstest.Conform(t, func(t *testing.T) (channels.Channel, channelstest.Platform) {
 		m := newMac(t, chatdbtest.Newest())
 		m.db.Chat("c", "iMessage", false)
-		return m.channel(imessage.Config{}, imessage.Options{}), m
+		return m.newChannel(imessage.Config{}, imessage.Options{}), m
 	})
 }
 
@@ -46,8 +46,8 @@ type runningChannel struct {
 	stop  func()
 }
 
-// run runs a channel until the test ends, and returns once the channel listens.
-func (m *mac) run(t *testing.T, c *imessage.Channel) *runningChannel {
+// runChannel runs a channel until the test ends, and returns once the channel listens.
+func (m *mac) runChannel(t *testing.T, c *imessage.Channel) *runningChannel {
 	t.Helper()
 	l := &runningChannel{t: t, inbox: &channelstest.Inbox{}}
 	l.stop = channelstest.Run(t, c, l.inbox)
@@ -59,8 +59,8 @@ func (m *mac) run(t *testing.T, c *imessage.Channel) *runningChannel {
 	return l
 }
 
-// want waits for a final message and checks that exactly these texts arrived before it.
-func (l *runningChannel) want(m *mac, texts ...string) {
+// expectTexts waits for a final message and checks that exactly these texts arrived before it.
+func (l *runningChannel) expectTexts(m *mac, texts ...string) {
 	l.t.Helper()
 	m.addMessage(m.db.Chat("+15550111", "iMessage", false), "+15550111", "the last one")
 	channelstest.Until(l.t, "what was written", func() bool {
@@ -88,8 +88,8 @@ func TestRun_ReceivesMessages(t *testing.T) {
 			group := m.db.Chat("chat77", "iMessage", true, ada, "bob@example.org")
 			m.addMessage(chat, ada, "from before the first start")
 			m.name = "Grace"
-			c := m.channel(imessage.Config{}, imessage.Options{})
-			l := m.run(t, c)
+			c := m.newChannel(imessage.Config{}, imessage.Options{})
+			l := m.runChannel(t, c)
 			m.addMessage(chat, ada, "hello 👋")
 			m.db.Say(chatdbtest.Message{Chat: chat, Text: "the owner of this Mac writes himself", At: time.Now()})
 			m.addMessage(group, "Bob@Example.org", "dinner?")
@@ -98,7 +98,7 @@ func TestRun_ReceivesMessages(t *testing.T) {
 			m.db.Say(chatdbtest.Message{Chat: chat, From: ada, Text: "old, fetched from iCloud", At: time.Now().Add(-time.Hour)})
 			m.db.Say(chatdbtest.Message{Chat: chat, From: ada, Text: "Liked", At: time.Now(), Values: map[string]any{"associated_message_type": 2001, "associated_message_guid": "p:0/X"}})
 			m.db.Say(chatdbtest.Message{Chat: group, From: ada, At: time.Now(), Values: map[string]any{"item_type": 1}})
-			l.want(m, "hello 👋", "dinner?", "grace, dinner?", "the hobby of hobbits")
+			l.expectTexts(m, "hello 👋", "dinner?", "grace, dinner?", "the hobby of hobbits")
 			h := l.inbox.Heard()
 			if h[0].Sender != ada || h[0].Chat != ada || h[0].Group || h[0].Key == "" || h[0].At.IsZero() || h[0].FromOwner {
 				t.Errorf("%+v", h[0])
@@ -119,33 +119,33 @@ func TestRun_ReceivesMessagesOfADowntime(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
 	chat := m.db.Chat(ada, "iMessage", false)
 	m.addMessage(chat, ada, "zero")
-	l := m.run(t, m.channel(imessage.Config{}, imessage.Options{}))
+	l := m.runChannel(t, m.newChannel(imessage.Config{}, imessage.Options{}))
 	m.addMessage(chat, ada, "one")
 	channelstest.Until(t, "what was written", func() bool { return len(l.inbox.Heard()) == 1 })
 	l.stop()
 	m.db.Exec("DELETE FROM message WHERE ROWID = (SELECT MAX(ROWID) FROM message)")
-	l = m.run(t, m.channel(imessage.Config{}, imessage.Options{}))
+	l = m.runChannel(t, m.newChannel(imessage.Config{}, imessage.Options{}))
 	m.addMessage(chat, ada, "two")
 	channelstest.Until(t, "what was written", func() bool { return len(l.inbox.Heard()) == 1 })
 	l.stop()
 	m.addMessage(chat, ada, "three")
 	m.addMessage(chat, ada, "four")
-	l = m.run(t, m.channel(imessage.Config{}, imessage.Options{}))
-	l.want(m, "three", "four")
+	l = m.runChannel(t, m.newChannel(imessage.Config{}, imessage.Options{}))
+	l.expectTexts(m, "three", "four")
 	l.stop()
 
 	// Messages that the inbox rejected are received again; none are lost.
-	l = m.run(t, m.channel(imessage.Config{}, imessage.Options{}))
+	l = m.runChannel(t, m.newChannel(imessage.Config{}, imessage.Options{}))
 	l.stop()
-	c := m.channel(imessage.Config{}, imessage.Options{})
+	c := m.newChannel(imessage.Config{}, imessage.Options{})
 	inbox := &channelstest.Inbox{}
 	inbox.Refuse(fmt.Errorf("the disk is full"))
 	m.addMessage(chat, ada, "five")
 	if err := c.Run(t.Context(), inbox); err == nil {
 		t.Error("Run returned no error for a refused message")
 	}
-	l = m.run(t, c)
-	l.want(m, "five")
+	l = m.runChannel(t, c)
+	l.expectTexts(m, "five")
 }
 
 // TestRun_YearWithSystemUpdates simulates repeated updates of macOS, some while Hob runs. Every message is received
@@ -155,15 +155,15 @@ func TestRun_YearWithSystemUpdates(t *testing.T) {
 	m := newMac(t, versions[0])
 	m.db.Chat(ada, "iMessage", false)
 	m.db.Chat("chat77", "iMessage", true, ada, "bob@example.org")
-	c := m.channel(imessage.Config{}, imessage.Options{})
-	l := m.run(t, c)
+	c := m.newChannel(imessage.Config{}, imessage.Options{})
+	l := m.runChannel(t, c)
 	inbox, want := l.inbox, []string(nil)
 	for month, v := range versions {
 		if m.db.Update(v); month%2 == 0 {
 			l.stop()
 			m.addMessage(m.db.Chat(ada, "iMessage", false), ada, v.Name+" while Hob is off")
-			c = m.channel(imessage.Config{}, imessage.Options{})
-			l = m.run(t, c)
+			c = m.newChannel(imessage.Config{}, imessage.Options{})
+			l = m.runChannel(t, c)
 			channelstest.Until(t, "what was written", func() bool { return len(l.inbox.Heard()) == 1 })
 			want = append(want, v.Name+" while Hob is off")
 			inbox = l.inbox
@@ -195,7 +195,7 @@ func TestRun_RecreatedDatabase(t *testing.T) {
 	for i := range 5 {
 		m.addMessage(chat, ada, fmt.Sprint("old ", i))
 	}
-	l := m.run(t, m.channel(imessage.Config{}, imessage.Options{}))
+	l := m.runChannel(t, m.newChannel(imessage.Config{}, imessage.Options{}))
 	m.addMessage(chat, ada, "one")
 	channelstest.Until(t, "what was written", func() bool { return len(l.inbox.Heard()) == 1 })
 	l.stop()
@@ -211,10 +211,10 @@ func TestRun_RecreatedDatabase(t *testing.T) {
 		m.db.Say(chatdbtest.Message{GUID: fmt.Sprint("new", i), Chat: chat, From: ada, Text: fmt.Sprint("new ", i), At: time.Now()})
 		m.db.Say(chatdbtest.Message{GUID: fmt.Sprint("old", i), Chat: chat, From: ada, Text: "one of those that were there", At: time.Now().Add(-time.Duration(i+1) * time.Minute)})
 	}
-	l = m.run(t, m.channel(imessage.Config{}, imessage.Options{}))
+	l = m.runChannel(t, m.newChannel(imessage.Config{}, imessage.Options{}))
 	channelstest.Until(t, "what was written", func() bool { return len(l.inbox.Heard()) == 3 })
 	m.addMessage(chat, ada, "two")
-	l.want(m, "new 0", "new 1", "new 2", "two")
+	l.expectTexts(m, "new 0", "new 1", "new 2", "two")
 }
 
 // TestRun_DatabaseReplacedMeanwhile tests a database that is vacuumed, and a database that is replaced,
@@ -222,7 +222,7 @@ func TestRun_RecreatedDatabase(t *testing.T) {
 func TestRun_DatabaseReplacedMeanwhile(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
 	m.db.Chat(ada, "iMessage", false)
-	l := m.run(t, m.channel(imessage.Config{}, imessage.Options{}))
+	l := m.runChannel(t, m.newChannel(imessage.Config{}, imessage.Options{}))
 	m.addMessage(m.db.Chat(ada, "iMessage", false), ada, "one")
 	channelstest.Until(t, "what was written", func() bool { return len(l.inbox.Heard()) == 1 })
 	m.db.Exec("VACUUM")
@@ -241,14 +241,14 @@ func TestRun_DatabaseReplacedMeanwhile(t *testing.T) {
 	}
 	channelstest.Until(t, "what was written", func() bool { return len(l.inbox.Heard()) == 3 })
 	m.db = chatdbtest.Reopen(t, m.db.File, chatdbtest.Newest())
-	l.want(m, "one", "two", "three, in another file")
+	l.expectTexts(m, "one", "two", "three, in another file")
 }
 
 // TestRun_NoticesChanges checks that a write by Messages is noticed before the next poll.
 func TestRun_NoticesChanges(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
 	chat := m.db.Chat(ada, "iMessage", false)
-	l := m.run(t, m.channel(imessage.Config{}, imessage.Options{Poll: time.Hour, Glance: time.Millisecond, Debounce: time.Millisecond, Hold: time.Second}))
+	l := m.runChannel(t, m.newChannel(imessage.Config{}, imessage.Options{Poll: time.Hour, Glance: time.Millisecond, Debounce: time.Millisecond, Hold: time.Second}))
 	for i := range 20 {
 		m.addMessage(chat, ada, fmt.Sprint(i))
 		channelstest.Until(t, "what was written", func() bool { return len(l.inbox.Heard()) == i+1 })
@@ -259,21 +259,21 @@ func TestRun_NoticesChanges(t *testing.T) {
 func TestRows_CompletedLater(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
 	chat := m.db.Chat(ada, "iMessage", false)
-	l := m.run(t, m.channel(imessage.Config{}, imessage.Options{Poll: 20 * time.Millisecond, Glance: 2 * time.Millisecond, Debounce: time.Millisecond, Hold: 20 * time.Second}))
+	l := m.runChannel(t, m.newChannel(imessage.Config{}, imessage.Options{Poll: 20 * time.Millisecond, Glance: 2 * time.Millisecond, Debounce: time.Millisecond, Hold: 20 * time.Second}))
 	id, _ := m.db.Say(chatdbtest.Message{From: ada, At: time.Now()})
 	m.addMessage(chat, ada, "and this")
 	time.Sleep(30 * time.Millisecond) // the poll may or may not see the incomplete row; the outcome is the same
 	m.db.Exec("INSERT INTO chat_message_join (chat_id, message_id) VALUES (?, ?)", chat, id)
 	time.Sleep(10 * time.Millisecond)
 	m.db.Exec("UPDATE message SET attributedBody = ? WHERE ROWID = ?", chatdbtest.Archive("first this", true), id)
-	l.want(m, "first this", "and this")
+	l.expectTexts(m, "first this", "and this")
 }
 
 // TestRows_EmptyOnesAreSkipped checks that a row that never gets a text is skipped after some time.
 func TestRows_EmptyOnesAreSkipped(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
 	chat := m.db.Chat(ada, "iMessage", false)
-	l := m.run(t, m.channel(imessage.Config{}, imessage.Options{Poll: 20 * time.Millisecond, Glance: 2 * time.Millisecond, Debounce: time.Millisecond, Hold: 50 * time.Millisecond}))
+	l := m.runChannel(t, m.newChannel(imessage.Config{}, imessage.Options{Poll: 20 * time.Millisecond, Glance: 2 * time.Millisecond, Debounce: time.Millisecond, Hold: 50 * time.Millisecond}))
 	m.db.Say(chatdbtest.Message{From: ada, At: time.Now()})
 	m.db.Say(chatdbtest.Message{Chat: chat, From: ada, At: time.Now()})
 	m.db.Say(chatdbtest.Message{Chat: chat, From: ada, At: time.Now(), Values: map[string]any{"attributedBody": []byte("no archive")}})
@@ -281,7 +281,7 @@ func TestRows_EmptyOnesAreSkipped(t *testing.T) {
 		m.db.Say(chatdbtest.Message{Chat: chat, From: "+15550166", At: time.Now()})
 	}
 	m.addMessage(chat, ada, "after them")
-	l.want(m, "[a message that could not be read; see the Messages app]", "after them")
+	l.expectTexts(m, "[a message that could not be read; see the Messages app]", "after them")
 	if h := l.inbox.Heard(); !h[0].Unknown || h[1].Unknown {
 		t.Errorf("an unreadable message may decide requests: %+v", h[0])
 	}
@@ -293,7 +293,7 @@ func TestRows_LateTextIsReceivedOnce(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
 	chat := m.db.Chat(ada, "iMessage", false)
 	o := imessage.Options{Poll: 20 * time.Millisecond, Glance: 2 * time.Millisecond, Debounce: time.Millisecond, Hold: 20 * time.Millisecond}
-	l := m.run(t, m.channel(imessage.Config{}, o))
+	l := m.runChannel(t, m.newChannel(imessage.Config{}, o))
 	var rows []int64
 	for range 4 {
 		id, _ := m.db.Say(chatdbtest.Message{Chat: chat, From: ada, At: time.Now()})
@@ -316,9 +316,9 @@ func TestRows_LateTextIsReceivedOnce(t *testing.T) {
 	fill(1, "later")
 	m.db.Exec("UPDATE message SET date_retracted = 5 WHERE ROWID = ?", rows[2])
 	m.db.Exec("DELETE FROM message WHERE ROWID = ?", rows[3])
-	l = m.run(t, m.channel(imessage.Config{}, o))
+	l = m.runChannel(t, m.newChannel(imessage.Config{}, o))
 	waiting(0)
-	l.want(m, "later")
+	l.expectTexts(m, "later")
 }
 
 // TestSender_ByServiceAndAddress checks that SMS and iMessage from one number are different senders, each with a
@@ -326,8 +326,8 @@ func TestRows_LateTextIsReceivedOnce(t *testing.T) {
 // rejected.
 func TestSender_ByServiceAndAddress(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
-	c := m.channel(imessage.Config{Allow: []string{ada}}, imessage.Options{})
-	l := m.run(t, c)
+	c := m.newChannel(imessage.Config{Allow: []string{ada}}, imessage.Options{})
+	l := m.runChannel(t, c)
 	say := func(ident, from, service, text string) {
 		m.db.Say(chatdbtest.Message{Chat: m.db.Chat(ident, service, strings.HasPrefix(ident, "chat"), from), From: from, Service: service, Text: text, At: time.Now()})
 	}
@@ -339,7 +339,7 @@ func TestSender_ByServiceAndAddress(t *testing.T) {
 	say("262966", "262966", "SMS", "your code is 1")
 	say("ada\u212a@example.org", "ada\u212a@example.org", "iMessage", "no kelvin")
 	say("ADAK@example.org", "ADAK@example.org", "iMessage", "five")
-	l.want(m, "one", "two", "three", "four", "your code is 1", "five")
+	l.expectTexts(m, "one", "two", "three", "four", "your code is 1", "five")
 	var got []string
 	for _, in := range l.inbox.Heard() {
 		got = append(got, in.Sender+" in "+in.Conversation(false))
@@ -349,7 +349,7 @@ func TestSender_ByServiceAndAddress(t *testing.T) {
 		t.Error(diff)
 	}
 	for i, in := range l.inbox.Heard()[:3] {
-		d := delivery(fmt.Sprint("d", i), in.Chat, "answer")
+		d := newDelivery(fmt.Sprint("d", i), in.Chat, "answer")
 		if i != 2 { // the third delivery has no cause, like a reminder
 			d.Cause = in.Payload
 		}
@@ -372,8 +372,8 @@ func TestSelfChat(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
 	m.self = own
 	chat := m.db.Chat(own, "iMessage", false)
-	c := m.channel(imessage.Config{}, imessage.Options{})
-	l := m.run(t, c)
+	c := m.newChannel(imessage.Config{}, imessage.Options{})
+	l := m.runChannel(t, c)
 	var want []string
 	for i := range 10 { // all within a minute
 		text := fmt.Sprintf("question %d", i)
@@ -389,7 +389,7 @@ func TestSelfChat(t *testing.T) {
 	}
 	m.addMessage(chat, own, "OK 0") // the owner writes the same text as Hob
 	want = append(want, "OK 0")
-	l.want(m, want...)
+	l.expectTexts(m, want...)
 	if n := len(m.Arrived()); n != 20 {
 		t.Errorf("%d answers", n)
 	}
@@ -403,15 +403,15 @@ func TestSelfChatFromAnotherAddress(t *testing.T) {
 	mail := m.db.Chat("me@example.org", "iMessage", false)
 	m.db.Say(chatdbtest.Message{Chat: mail, Text: "old", At: time.Now(), Values: map[string]any{"destination_caller_id": "me@example.org"}})
 	m.db.Say(chatdbtest.Message{Chat: mail, Text: "old", At: time.Now(), Values: map[string]any{"destination_caller_id": own}})
-	c := m.channel(imessage.Config{}, imessage.Options{})
-	l := m.run(t, c)
+	c := m.newChannel(imessage.Config{}, imessage.Options{})
+	l := m.runChannel(t, c)
 	if _, err := c.Send(t.Context(), channels.Delivery{ID: "d1", Chat: own, Text: "Done."}); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 { // the second copy is a message of the owner
 		m.db.Say(chatdbtest.Message{Chat: mail, From: "me@example.org", Text: "Done.", At: time.Now().Add(-time.Minute)})
 	}
-	l.want(m, "Done.")
+	l.expectTexts(m, "Done.")
 }
 
 // TestEchoes checks that Hob's own text is ignored when it appears as a message from another
@@ -420,8 +420,8 @@ func TestSelfChatFromAnotherAddress(t *testing.T) {
 func TestEchoes(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
 	chat := m.db.Chat(ada, "iMessage", false)
-	c := m.channel(imessage.Config{}, imessage.Options{})
-	l := m.run(t, c)
+	c := m.newChannel(imessage.Config{}, imessage.Options{})
+	l := m.runChannel(t, c)
 	const answer = "It is in the calendar for tomorrow at ten."
 	for id, text := range map[string]string{"d1": answer, "d2": "Done."} {
 		if _, err := c.Send(t.Context(), channels.Delivery{ID: id, Chat: ada, Text: text}); err != nil {
@@ -437,14 +437,14 @@ func TestEchoes(t *testing.T) {
 	m.addMessage(chat, ada, "Done.")     // a message from ada
 	other := m.db.Chat("bob@example.org", "iMessage", false)
 	m.addMessage(other, "bob@example.org", answer) // Hob did not send this text to bob
-	l = m.run(t, m.channel(imessage.Config{}, imessage.Options{}))
-	l.want(m, "Done.", answer)
+	l = m.runChannel(t, m.newChannel(imessage.Config{}, imessage.Options{}))
+	l.expectTexts(m, "Done.", answer)
 }
 
 func TestPrefix(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
 	chat, group := m.db.Chat(ada, "iMessage", false), m.db.Chat("chat77", "iMessage", true, ada)
-	l := m.run(t, m.channel(imessage.Config{Prefix: "/d"}, imessage.Options{}))
+	l := m.runChannel(t, m.newChannel(imessage.Config{Prefix: "/d"}, imessage.Options{}))
 	for _, text := range []string{"no", "/d yes", "/D: also", "/dno", "a /d b", "/d"} {
 		m.addMessage(chat, ada, text)
 	}
@@ -473,8 +473,8 @@ func TestReceivedFiles_StayInTheAttachmentsFolder(t *testing.T) {
 		}
 	}
 	linked := os.Symlink(secret, filepath.Join(store, "link.txt")) == nil
-	c := m.channel(imessage.Config{}, imessage.Options{})
-	l := m.run(t, c)
+	c := m.newChannel(imessage.Config{}, imessage.Options{})
+	l := m.runChannel(t, c)
 	paths := []string{"~/Library/Messages/Attachments/a.txt", secret, "~/Library/Messages/Attachments/../../../secret", "/etc/passwd", "~/Library/Messages/Attachments/", ""}
 	if linked {
 		paths = append(paths, "~/Library/Messages/Attachments/link.txt")
@@ -484,7 +484,7 @@ func TestReceivedFiles_StayInTheAttachmentsFolder(t *testing.T) {
 		files = append(files, map[string]any{"filename": p, "transfer_name": "a.txt", "mime_type": "text/plain", "total_bytes": 5})
 	}
 	m.db.Say(chatdbtest.Message{Chat: chat, From: ada, Text: "\ufffc", At: time.Now(), Files: files})
-	l.want(m, "")
+	l.expectTexts(m, "")
 	in := l.inbox.Heard()[0]
 	if len(in.Files) != len(paths) || in.Files[0].Name != "a.txt" || in.Files[0].MIME != "text/plain" || in.Files[0].Size != 5 {
 		t.Fatalf("%+v", in)
@@ -511,10 +511,10 @@ func TestConversation_OfSeveralAddresses(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
 	phone, mail := m.db.Chat(ada, "iMessage", false), m.db.Chat("ada@example.org", "iMessage", false)
 	m.db.Exec("UPDATE handle SET person_centric_id = 'P1'")
-	l := m.run(t, m.channel(imessage.Config{}, imessage.Options{}))
+	l := m.runChannel(t, m.newChannel(imessage.Config{}, imessage.Options{}))
 	m.addMessage(phone, ada, "one")
 	m.addMessage(mail, "ada@example.org", "two")
-	l.want(m, "one", "two")
+	l.expectTexts(m, "one", "two")
 	h := l.inbox.Heard()
 	if h[0].Session != "" || h[1].Session != h[0].Conversation(false) || h[1].Sender != "ada@example.org" || h[1].Chat != "ada@example.org" {
 		t.Errorf("%+v\n%+v", h[0], h[1])

@@ -98,7 +98,7 @@ func TestKilled(t *testing.T) {
 		})
 		_ = os.Remove(filepath.Join(m.home, "begun"))
 		time.Sleep(time.Duration(rand.IntN(120)) * time.Millisecond) // kill at a random moment
-		kill(cmd, group)
+		killProcess(cmd, group)
 		if err := cmd.Wait(); err == nil && !sent() {
 			t.Fatalf("the sender ended before it was killed: %s", out.String())
 		}
@@ -154,7 +154,7 @@ func TestKilledSender(t *testing.T) {
 	}
 	for i := range killTexts {
 		state := killState(round, i)
-		d := delivery(state, ada, killText(round, i))
+		d := newDelivery(state, ada, killText(round, i))
 		for {
 			b, err := keep.Get(t.Context(), state)
 			if err != nil {

@@ -10,7 +10,7 @@ import (
 // startInGroup starts a process in a separate process group.
 func startInGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
-func kill(cmd *exec.Cmd, group bool) {
+func killProcess(cmd *exec.Cmd, group bool) {
 	pid := cmd.Process.Pid
 	if group {
 		pid = -pid

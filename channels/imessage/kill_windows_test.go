@@ -4,4 +4,4 @@ import "os/exec"
 
 func startInGroup(*exec.Cmd) {}
 
-func kill(*exec.Cmd, bool) {}
+func killProcess(*exec.Cmd, bool) {}

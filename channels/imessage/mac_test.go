@@ -60,8 +60,8 @@ func newMac(t testing.TB, v chatdbtest.Version) *mac {
 	return &mac{t: t, home: home, db: chatdbtest.New(t, filepath.Join(home, "Library", "Messages", "chat.db"), v), open: true, unknown: map[string]bool{}}
 }
 
-// channel creates a channel that uses m.
-func (m *mac) channel(cfg imessage.Config, o imessage.Options) *imessage.Channel {
+// newChannel creates a channel that uses m.
+func (m *mac) newChannel(cfg imessage.Config, o imessage.Options) *imessage.Channel {
 	m.t.Helper()
 	if o.Poll == 0 {
 		o.Poll, o.Glance, o.Debounce, o.Hold = 20*time.Millisecond, 10*time.Millisecond, time.Millisecond, 300*time.Millisecond
@@ -73,7 +73,7 @@ func (m *mac) channel(cfg imessage.Config, o imessage.Options) *imessage.Channel
 	c, err := imessage.New(cfg, channels.Deps{
 		Log: slog.New(slog.DiscardHandler), Name: m.name, Keep: &m.keep, Dir: filepath.Join(m.home, "hob"),
 		Getenv:  func(k string) string { return map[string]string{"HOME": m.home, "TERM_PROGRAM": "Apple_Terminal"}[k] },
-		Scripts: osrun.NewScripts(osrun.Options{Output: m.output, Getenv: func(string) string { return "" }, Cool: time.Nanosecond}),
+		Scripts: osrun.NewScripts(osrun.Options{Output: m.runProgram, Getenv: func(string) string { return "" }, Cool: time.Nanosecond}),
 	}, o)
 	if err != nil {
 		m.t.Fatal(err)
@@ -81,11 +81,11 @@ func (m *mac) channel(cfg imessage.Config, o imessage.Options) *imessage.Channel
 	return c
 }
 
-func syntax(word string) error {
+func syntaxError(word string) error {
 	return &osrun.Failure{Program: "osascript", Said: "1200:1212: syntax error: Erwartet wird Zeilenende, „" + word + "“ gefunden. (-2741)", Err: errors.New("exit status 1")}
 }
 
-func (m *mac) output(ctx context.Context, cmd *exec.Cmd, in []byte) ([]byte, error) {
+func (m *mac) runProgram(ctx context.Context, cmd *exec.Cmd, in []byte) ([]byte, error) {
 	if cmd.Path == "/usr/bin/open" {
 		m.mu.Lock()
 		m.open = true
@@ -114,7 +114,7 @@ func (m *mac) output(ctx context.Context, cmd *exec.Cmd, in []byte) ([]byte, err
 	old, open := m.old, m.open
 	m.mu.Unlock()
 	if old && c.Script == "person" {
-		return nil, syntax("account")
+		return nil, syntaxError("account")
 	}
 	if !open {
 		return []byte(`{"ok":false,"number":9600,"began":false}`), nil
@@ -122,15 +122,15 @@ func (m *mac) output(ctx context.Context, cmd *exec.Cmd, in []byte) ([]byte, err
 	if err := m.Stalled(ctx); err != nil {
 		return nil, err
 	}
-	return m.deliver(c)
+	return m.deliverCall(c)
 }
 
 func scriptFailure(number int, began bool) ([]byte, error) {
 	return fmt.Appendf(nil, `{"ok":false,"number":%d,"message":"\u201eNachrichten\u201c hat einen Fehler erhalten","began":%v}`, number, began), nil
 }
 
-// deliver simulates how Messages handles a call.
-func (m *mac) deliver(c call) ([]byte, error) {
+// deliverCall simulates how Messages handles a call.
+func (m *mac) deliverCall(c call) ([]byte, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	how := m.always
@@ -182,15 +182,15 @@ func (m *mac) deliver(c call) ([]byte, error) {
 		ident := c.Target[strings.LastIndexByte(c.Target, ';')+1:]
 		chat = m.db.Put("chat", map[string]any{"guid": "any;-;" + ident, "style": 45, "chat_identifier": ident, "service_name": "iMessage"})
 	}
-	m.write(chat, c, values)
+	m.writeRows(chat, c, values)
 	if how == "no answer, and sent" {
 		return scriptFailure(-1712, true)
 	}
 	return taken, nil
 }
 
-// write writes the rows of a sent item.
-func (m *mac) write(chat int64, c call, values map[string]any) {
+// writeRows writes the rows of a sent item.
+func (m *mac) writeRows(chat int64, c call, values map[string]any) {
 	msg := chatdbtest.Message{Chat: chat, Text: c.Body, At: time.Now(), Values: values}
 	if c.File != "" {
 		b, err := os.ReadFile(c.File)
@@ -218,7 +218,7 @@ func (m *mac) addMessage(chat int64, from, text string) {
 	m.db.Say(chatdbtest.Message{Chat: chat, From: from, Text: text, At: time.Now(), Values: map[string]any{"destination_caller_id": "+15550199"}})
 }
 
-func (m *mac) next(how ...string) {
+func (m *mac) failNext(how ...string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.fails = append(m.fails, how...)
@@ -245,7 +245,7 @@ func (m *mac) Fail(c channels.Class, n int) bool {
 	how, ok := map[channels.Class]string{channels.Temporary: "no answer", channels.Permanent: "not delivered", channels.Unauthorized: "refused"}[c]
 	for range n {
 		if ok {
-			m.next(how)
+			m.failNext(how)
 		}
 	}
 	return ok
@@ -261,12 +261,12 @@ func (m *mac) Say(ctx context.Context, chat, sender, text string, group bool) bo
 }
 
 // Down implements channelstest.Outage: Messages does not respond.
-func (m *mac) Down() { m.set("no answer") }
+func (m *mac) Down() { m.setAlways("no answer") }
 
 // Up implements channelstest.Outage.
-func (m *mac) Up() { m.set("") }
+func (m *mac) Up() { m.setAlways("") }
 
-func (m *mac) set(always string) {
+func (m *mac) setAlways(always string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.always = always
@@ -274,5 +274,5 @@ func (m *mac) set(always string) {
 
 // Reopen implements channelstest.Reopener.
 func (m *mac) Reopen(*testing.T) channels.Channel {
-	return m.channel(imessage.Config{}, imessage.Options{})
+	return m.newChannel(imessage.Config{}, imessage.Options{})
 }

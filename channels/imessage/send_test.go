@@ -18,7 +18,7 @@ import (
 	"hob/platform/pim/messages/chatdbtest"
 )
 
-func delivery(id, chat, text string) channels.Delivery {
+func newDelivery(id, chat, text string) channels.Delivery {
 	return channels.Delivery{ID: id, Kind: channels.Reply, Chat: chat, Text: text, CreatedAt: time.Now()}
 }
 
@@ -58,7 +58,7 @@ func TestSend_ScriptAndArguments(t *testing.T) {
 			if c.arrange != nil {
 				c.arrange(m)
 			}
-			r, err := m.channel(imessage.Config{}, imessage.Options{}).Send(t.Context(), delivery("d1", c.chat, "hi"))
+			r, err := m.newChannel(imessage.Config{}, imessage.Options{}).Send(t.Context(), newDelivery("d1", c.chat, "hi"))
 			var got []string
 			for _, x := range m.Calls() {
 				got = append(got, x.Script+" "+x.Target+" "+x.Service)
@@ -108,9 +108,9 @@ func TestOutcomes(t *testing.T) {
 			m := newMac(t, chatdbtest.Newest())
 			m.db.Chat(ada, "iMessage", false)
 			m.db.Chat("chat77", "iMessage", true, ada)
-			ch := m.channel(imessage.Config{}, imessage.Options{})
-			d := delivery("d1", c.chat, "hello there -- it's me...")
-			m.next(c.how)
+			ch := m.newChannel(imessage.Config{}, imessage.Options{})
+			d := newDelivery("d1", c.chat, "hello there -- it's me...")
+			m.failNext(c.how)
 			r, err := ch.Send(t.Context(), d)
 			if (err == nil) != c.ok || (r.ID != "") != c.id {
 				t.Fatalf("Send = %+v, %v", r, err)
@@ -125,7 +125,7 @@ func TestOutcomes(t *testing.T) {
 				t.Errorf("%d texts arrived, want %d", n, c.arrives)
 			}
 			// Another process takes over: it searches for the text and resends it if necessary.
-			ch = m.channel(imessage.Config{}, imessage.Options{})
+			ch = m.newChannel(imessage.Config{}, imessage.Options{})
 			_, found, err := ch.Find(t.Context(), d)
 			if c.maybe && (err == nil || found) {
 				t.Errorf("Find with an unknown outcome = %v, %v", found, err)
@@ -147,15 +147,15 @@ func TestOutcomes(t *testing.T) {
 func TestSend_RepeatsATextThatFailedLater(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
 	chat := m.db.Chat(ada, "iMessage", false)
-	m.next("shows nothing", "shows nothing", "shows nothing")
-	for _, d := range []channels.Delivery{delivery("d1", ada, "hello"), delivery("d2", ada, "and goodbye")} {
-		if _, err := m.channel(imessage.Config{}, imessage.Options{}).Send(t.Context(), d); err != nil {
+	m.failNext("shows nothing", "shows nothing", "shows nothing")
+	for _, d := range []channels.Delivery{newDelivery("d1", ada, "hello"), newDelivery("d2", ada, "and goodbye")} {
+		if _, err := m.newChannel(imessage.Config{}, imessage.Options{}).Send(t.Context(), d); err != nil {
 			t.Fatal(err)
 		}
 		if d.ID == "d1" {
 			m.db.Say(chatdbtest.Message{Chat: chat, Text: "hello", At: time.Now(), Values: map[string]any{"error": 22}})
 		}
-		ch := m.channel(imessage.Config{}, imessage.Options{})
+		ch := m.newChannel(imessage.Config{}, imessage.Options{})
 		_, found, err := ch.Find(t.Context(), d)
 		if err != nil || found != (d.ID == "d2") {
 			t.Fatalf("%s: found %v, %v", d.ID, found, err)
@@ -180,9 +180,9 @@ func TestFind_UnknownOutcome(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
 	m.db.Chat(ada, "iMessage", false)
 	now := time.Now()
-	ch := m.channel(imessage.Config{}, imessage.Options{Now: func() time.Time { return now }})
-	d := delivery("d1", ada, "hello")
-	m.next("dies")
+	ch := m.newChannel(imessage.Config{}, imessage.Options{Now: func() time.Time { return now }})
+	d := newDelivery("d1", ada, "hello")
+	m.failNext("dies")
 	if _, err := ch.Send(t.Context(), d); err == nil {
 		t.Fatal("Send returned no error")
 	}
@@ -202,20 +202,20 @@ func TestFind_UnknownOutcome(t *testing.T) {
 func TestFind_SameTextTwice(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
 	m.db.Chat(ada, "iMessage", false)
-	ch := m.channel(imessage.Config{}, imessage.Options{})
-	a, err := ch.Send(t.Context(), delivery("d1", ada, "hello"))
+	ch := m.newChannel(imessage.Config{}, imessage.Options{})
+	a, err := ch.Send(t.Context(), newDelivery("d1", ada, "hello"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := delivery("d2", ada, "hello")
-	m.next("dies")
+	d := newDelivery("d2", ada, "hello")
+	m.failNext("dies")
 	if _, err := ch.Send(t.Context(), d); err == nil {
 		t.Error("Send returned no error although the process died")
 	}
 	if _, found, err := ch.Find(t.Context(), d); found || err == nil {
 		t.Errorf("Find = %v, %v", found, err)
 	}
-	b, err := ch.Send(t.Context(), delivery("d3", ada, "hello"))
+	b, err := ch.Send(t.Context(), newDelivery("d3", ada, "hello"))
 	if err != nil || a.ID == b.ID {
 		t.Errorf("%+v, %+v, %v", a, b, err)
 	}
@@ -227,12 +227,12 @@ func TestSend_ToTheChatOfTheMessage(t *testing.T) {
 	m := newMac(t, v)
 	m.db.Chat(ada, "iMessage", false)
 	sms := m.db.Chat(ada, "SMS", false)
-	ch := m.channel(imessage.Config{}, imessage.Options{})
-	l := m.run(t, ch)
+	ch := m.newChannel(imessage.Config{}, imessage.Options{})
+	l := m.runChannel(t, ch)
 	m.db.Say(chatdbtest.Message{Chat: sms, From: ada, Service: "SMS", Text: "by SMS", At: time.Now()})
 	channelstest.Until(t, "what was written", func() bool { return len(l.inbox.Heard()) == 1 })
 	in := l.inbox.Heard()[0]
-	d := delivery("d1", in.Chat, "hi")
+	d := newDelivery("d1", in.Chat, "hi")
 	d.Cause = in.Payload
 	if _, err := ch.Send(t.Context(), d); err != nil {
 		t.Fatal(err)
@@ -246,10 +246,10 @@ func TestSend_ToTheChatOfTheMessage(t *testing.T) {
 func TestSend_TextIsNoScript(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
 	m.db.Chat(ada, "iMessage", false)
-	ch := m.channel(imessage.Config{}, imessage.Options{})
+	ch := m.newChannel(imessage.Config{}, imessage.Options{})
 	texts := []string{`" & (do shell script "id") & "`, "end tell\nend main", `C:\temp\new \d`, "«class utf8»", "$(id)", "it\u2019s \u201cquoted\u201d 👋\u200d"}
 	for i, text := range texts {
-		if _, err := ch.Send(t.Context(), delivery(fmt.Sprint("d", i), ada, text)); err != nil {
+		if _, err := ch.Send(t.Context(), newDelivery(fmt.Sprint("d", i), ada, text)); err != nil {
 			t.Errorf("%q: Send = %v, want nil", text, err)
 		}
 	}
@@ -264,16 +264,16 @@ func TestSend_Files(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
 	m.self = own
 	chat := m.db.Chat(own, "iMessage", false)
-	ch := m.channel(imessage.Config{}, imessage.Options{})
-	l := m.run(t, ch)
+	ch := m.newChannel(imessage.Config{}, imessage.Options{})
+	l := m.runChannel(t, ch)
 	file := filepath.Join(t.TempDir(), "copy")
 	if err := os.WriteFile(file, []byte("data"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	m.addMessage(chat, own, "files, please")
-	d := delivery("d1", own, "here")
+	d := newDelivery("d1", own, "here")
 	d.Files = []channels.Attachment{{Name: "Bericht ä.pdf", Path: file, Size: 4}, {Name: "../../etc/passwd", Path: file, Size: 4}}
-	m.next("", "no answer")
+	m.failNext("", "no answer")
 	if _, err := ch.Send(t.Context(), d); channels.ClassOf(err) != channels.Temporary || err == nil {
 		t.Fatal(err)
 	}
@@ -289,8 +289,8 @@ func TestSend_Files(t *testing.T) {
 			t.Errorf("%s", c.File)
 		}
 	}
-	l.want(m, "files, please")
-	d = delivery("d2", own, "")
+	l.expectTexts(m, "files, please")
+	d = newDelivery("d2", own, "")
 	d.Files = []channels.Attachment{{Name: "x", Path: filepath.Join(t.TempDir(), "none")}}
 	if _, err := ch.Send(t.Context(), d); err == nil {
 		t.Error("Send of a missing file returned no error")
@@ -312,7 +312,7 @@ func TestSend_RemovesOldCopies(t *testing.T) {
 			}
 		}
 	}
-	m.run(t, m.channel(imessage.Config{}, imessage.Options{})).stop()
+	m.runChannel(t, m.newChannel(imessage.Config{}, imessage.Options{})).stop()
 	for dir, want := range map[string]bool{old: false, fresh: true, other: true} {
 		if _, err := os.Stat(dir); (err == nil) != want {
 			t.Errorf("%s: Stat = %v", dir, err)
@@ -322,11 +322,11 @@ func TestSend_RemovesOldCopies(t *testing.T) {
 
 func TestTest(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
-	ch := m.channel(imessage.Config{}, imessage.Options{})
+	ch := m.newChannel(imessage.Config{}, imessage.Options{})
 	if s, err := ch.Test(t.Context()); err != nil || !strings.Contains(s, "Hob has permission to send") {
 		t.Errorf("Test = %q, %v", s, err)
 	}
-	m.next("refused") // for outgoing files
+	m.failNext("refused") // for outgoing files
 	m.always = "refused"
 	if _, err := ch.Test(t.Context()); channels.ClassOf(err) != channels.Unauthorized || !strings.Contains(err.Error(), "Privacy & Security, Automation") {
 		t.Errorf("Test = %v", err)
@@ -346,7 +346,7 @@ func TestTest_ErrorsContainTheRemedy(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	none := m.channel(imessage.Config{DB: filepath.Join(m.home, "none.db")}, imessage.Options{})
+	none := m.newChannel(imessage.Config{DB: filepath.Join(m.home, "none.db")}, imessage.Options{})
 	if err := none.Run(ctx, nil); err == nil || channels.ClassOf(err) != channels.Temporary || !strings.Contains(err.Error(), "sign in") {
 		t.Errorf("Run = %v", err)
 	}
@@ -354,7 +354,7 @@ func TestTest_ErrorsContainTheRemedy(t *testing.T) {
 	if err := os.WriteFile(file, []byte(strings.Repeat("text", 500)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := m.channel(imessage.Config{DB: "~/text.db"}, imessage.Options{}).Run(ctx, nil); err == nil || channels.ClassOf(err) != channels.Temporary || !strings.Contains(err.Error(), "channels.imessage.db") {
+	if err := m.newChannel(imessage.Config{DB: "~/text.db"}, imessage.Options{}).Run(ctx, nil); err == nil || channels.ClassOf(err) != channels.Temporary || !strings.Contains(err.Error(), "channels.imessage.db") {
 		t.Errorf("%v", err)
 	}
 	if err := imessage.Explain(none, os.ErrPermission); channels.ClassOf(err) != channels.Unauthorized || !strings.Contains(err.Error(), "Full Disk Access") || !strings.Contains(err.Error(), "Terminal") {

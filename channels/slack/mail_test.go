@@ -38,7 +38,7 @@ func TestAllow_ByAddress(t *testing.T) {
 		t.Errorf("Allow() before the sign-in = %q", got)
 	}
 	in := &channelstest.Inbox{}
-	stop := listening(t, c, in)
+	stop := startListening(t, c, in)
 	if got, want := c.Allow(), []string{slacktest.Team + "/U0BEN", slacktest.Team + "/U0ADA"}; !slices.Equal(got, want) {
 		t.Errorf("Allow() = %q, want %q", got, want)
 	}
@@ -59,7 +59,7 @@ func TestAllow_ByAddress(t *testing.T) {
 		t.Errorf("Test while Slack fails = %v", err)
 	}
 	d.Failing("users.lookupByEmail", slacktest.Failure{Code: "access_denied"})
-	stop = listening(t, c, in)
+	stop = startListening(t, c, in)
 	if said := c.DescribeStatus(); len(c.Allow()) != 1 || !strings.Contains(said, "the address ada@example.com in allow matches no member") {
 		t.Errorf("status %q, Allow() = %q", said, c.Allow())
 	}

@@ -22,8 +22,8 @@ type object = slacktest.Object
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// listening starts a channel and waits until it is connected.
-func listening(t *testing.T, c *slack.Channel, to channels.Receiver) (stop func() error) {
+// startListening starts a channel and waits until it is connected.
+func startListening(t *testing.T, c *slack.Channel, to channels.Receiver) (stop func() error) {
 	t.Helper()
 	stop = channelstest.Running(t, c, to)
 	channelstest.Until(t, "a connection", func() bool { return strings.HasPrefix(c.DescribeStatus(), "connected as @hob on Home since ") })
@@ -86,7 +86,7 @@ func TestReceive(t *testing.T) {
 	}
 	d := slacktest.New(t)
 	inbox := &channelstest.Inbox{}
-	listening(t, d.Open(), inbox)
+	startListening(t, d.Open(), inbox)
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			before := len(inbox.Heard())
@@ -125,7 +125,7 @@ func TestReceive(t *testing.T) {
 func TestReceive_MentionArrivesTwice(t *testing.T) {
 	d := slacktest.New(t)
 	inbox := &channelstest.Inbox{}
-	listening(t, d.Open(), inbox)
+	startListening(t, d.Open(), inbox)
 	m := object{"channel": "C1", "channel_type": "channel", "user": "U1", "text": "<@U0HOB> hi"}
 	d.Write(m)
 	again := object{"type": "app_mention", "channel": "C1", "user": "U1", "text": m["text"], "ts": m["ts"], "team": slacktest.Team}
@@ -165,7 +165,7 @@ func (g *gatedInbox) Receive(ctx context.Context, in channels.Inbound) (channels
 func TestReceive_AcknowledgesAfterStoring(t *testing.T) {
 	d := slacktest.New(t)
 	g := &gatedInbox{gate: make(chan error, 8), in: make(chan struct{}, 8)}
-	listening(t, d.Open(), g)
+	startListening(t, d.Open(), g)
 	dm := func(text string) object {
 		return object{"channel": "D1", "channel_type": "im", "user": "U1", "text": text}
 	}
@@ -212,7 +212,7 @@ func TestReceive_MissedMessages(t *testing.T) {
 	}
 	d.Write(dm("D1", "before the first start"))
 	inbox := &channelstest.Inbox{}
-	stop := listening(t, d.Open(), inbox)
+	stop := startListening(t, d.Open(), inbox)
 	env := d.Write(dm("D1", "hello"))
 	channelstest.Until(t, "the acknowledgement", func() bool { return d.Acked(env) })
 	asked := object{"channel": "C1", "channel_type": "channel", "user": "U1", "text": "<@U0HOB> in a channel"}
@@ -237,7 +237,7 @@ func TestReceive_MissedMessages(t *testing.T) {
 	d.Failing("conversations.history", slacktest.Failure{Status: 429, After: "0"})
 
 	inbox = &channelstest.Inbox{}
-	listening(t, d.Open(), inbox)
+	startListening(t, d.Open(), inbox)
 	channelstest.Until(t, "what was missed", func() bool { return len(inbox.Heard()) >= len(want)+5 })
 	env = d.Write(dm("D1", "live again"))
 	channelstest.Until(t, "the acknowledgement", func() bool { return d.Acked(env) })
@@ -263,7 +263,7 @@ func TestReceive_MissedMessages(t *testing.T) {
 func TestReceive_MissedMessageOfAnUnknownChat(t *testing.T) {
 	d := slacktest.New(t)
 	inbox := &channelstest.Inbox{}
-	stop := listening(t, d.Open(), inbox)
+	stop := startListening(t, d.Open(), inbox)
 	env := d.Write(directMessage("hello"))
 	channelstest.Until(t, "the acknowledgement", func() bool { return d.Acked(env) })
 	if err := stop(); err != nil {
@@ -284,8 +284,8 @@ func TestReceive_MissedMessageOfAnUnknownChat(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
-	listening(t, d.Open(), inbox)
-	if got := texts(inbox); !slices.Contains(got, "later than that") || !slices.Contains(got, "a new chat") {
+	startListening(t, d.Open(), inbox)
+	if got := receivedTexts(inbox); !slices.Contains(got, "later than that") || !slices.Contains(got, "a new chat") {
 		t.Errorf("received %q", got)
 	}
 }
@@ -299,7 +299,7 @@ func TestAllow(t *testing.T) {
 	if got := c.Allow(); !slices.Equal(got, []string{"T9/U9"}) {
 		t.Errorf("Allow() before the workspace is known = %q", got)
 	}
-	listening(t, c, &channelstest.Inbox{})
+	startListening(t, c, &channelstest.Inbox{})
 	if got := c.Allow(); !slices.Equal(got, []string{slacktest.Team + "/U1", "T9/U9"}) {
 		t.Errorf("Allow() = %q", got)
 	}
@@ -308,7 +308,7 @@ func TestAllow(t *testing.T) {
 func TestCommand(t *testing.T) {
 	d := slacktest.New(t)
 	inbox := &channelstest.Inbox{}
-	listening(t, d.Open(), inbox)
+	startListening(t, d.Open(), inbox)
 	env := d.Envelope("slash_commands", object{
 		"team_id": slacktest.Team, "channel_id": "C9", "user_id": "U1", "user_name": "ada", "command": "/hob", "text": " what is new? ", "trigger_id": "123.456.abc",
 		"response_url": "https://hooks.slack.com/commands/secret",
@@ -338,7 +338,7 @@ func TestCommand(t *testing.T) {
 func TestReceive_Files(t *testing.T) {
 	d := slacktest.New(t)
 	inbox := &channelstest.Inbox{}
-	listening(t, d.Open(), inbox)
+	startListening(t, d.Open(), inbox)
 	env := d.Write(object{"channel": "D1", "subtype": "file_share", "user": "U1", "text": "", "files": []object{
 		{"id": "F1", "name": "a.pdf", "mimetype": "application/pdf", "size": 12, "url_private": "http://files.example.com/files-pri/page", "url_private_download": "http://files.example.com/files-pri/a.pdf"},
 		{"id": "F2", "name": "b", "url_private_download": "http://files.example.org/files-pri/b"},

@@ -18,7 +18,7 @@ func directMessage(text string) object {
 	return object{"channel": "D1", "channel_type": "im", "user": "U1", "text": text}
 }
 
-func texts(b *channelstest.Inbox) (out []string) {
+func receivedTexts(b *channelstest.Inbox) (out []string) {
 	for _, in := range b.Heard() {
 		out = append(out, in.Text)
 	}
@@ -32,7 +32,7 @@ func TestRun_RenewsTheConnection(t *testing.T) {
 		t.Run(reason, func(t *testing.T) {
 			d := slacktest.New(t)
 			inbox := &channelstest.Inbox{}
-			listening(t, d.Open(), inbox)
+			startListening(t, d.Open(), inbox)
 			old := d.Live()
 			if err := old.Write(object{"type": "disconnect", "reason": reason, "debug_info": object{"host": "x"}}); err != nil {
 				t.Fatal(err)
@@ -48,7 +48,7 @@ func TestRun_RenewsTheConnection(t *testing.T) {
 			channelstest.Until(t, "one connection", func() bool { return d.Connections() == 1 })
 			env := d.Write(directMessage("over the new one"))
 			channelstest.Until(t, "the acknowledgement", func() bool { return d.Acked(env) })
-			if got, want := texts(inbox), []string{"over the old one", "over the new one"}; !slices.Equal(got, want) {
+			if got, want := receivedTexts(inbox), []string{"over the old one", "over the new one"}; !slices.Equal(got, want) {
 				t.Errorf("received %q, want %q", got, want)
 			}
 			if n := len(d.Made("users.conversations")); n != 0 {
@@ -64,7 +64,7 @@ func TestRun_LostConnection(t *testing.T) {
 	t.Run("cut", func(t *testing.T) {
 		d := slacktest.New(t)
 		inbox := &channelstest.Inbox{}
-		listening(t, d.Open(), inbox)
+		startListening(t, d.Open(), inbox)
 		env := d.Write(directMessage("one"))
 		channelstest.Until(t, "the acknowledgement", func() bool { return d.Acked(env) })
 		d.Down()
@@ -74,7 +74,7 @@ func TestRun_LostConnection(t *testing.T) {
 		d.Failing("users.conversations", slacktest.Failure{Code: "missing_scope", Needed: "im:read"})
 		d.Up()
 		channelstest.Until(t, "the rest", func() bool { return len(inbox.Heard()) == 3 })
-		if got, want := texts(inbox), []string{"one", "two", "three"}; !slices.Equal(got, want) {
+		if got, want := receivedTexts(inbox), []string{"one", "two", "three"}; !slices.Equal(got, want) {
 			t.Errorf("received %q, want %q", got, want)
 		}
 	})
@@ -147,11 +147,11 @@ func TestRun_ReportsASecondConnection(t *testing.T) {
 	d := slacktest.New(t)
 	var log logLines
 	d.Deps.Log = slog.New(slog.NewTextHandler(&log, nil))
-	listening(t, d.Open(), &channelstest.Inbox{})
+	startListening(t, d.Open(), &channelstest.Inbox{})
 	if strings.Contains(log.String(), "another connection") {
 		t.Error("the first connection reports another one")
 	}
-	listening(t, d.Open(), &channelstest.Inbox{})
+	startListening(t, d.Open(), &channelstest.Inbox{})
 	if !strings.Contains(log.String(), "another connection") {
 		t.Error("the second connection is not reported")
 	}
@@ -162,7 +162,7 @@ func TestRun_HonorsRetryAfter(t *testing.T) {
 	d := slacktest.New(t)
 	d.Failing("apps.connections.open", slacktest.Failure{Status: 429, After: "1"}, slacktest.Failure{Status: 500}, slacktest.Failure{Code: "internal_error"})
 	began := time.Now()
-	listening(t, d.Open(), &channelstest.Inbox{})
+	startListening(t, d.Open(), &channelstest.Inbox{})
 	if time.Since(began) < 900*time.Millisecond {
 		t.Error("connected again before Retry-After had passed")
 	}
@@ -197,7 +197,7 @@ func TestRun_RejectsOtherHosts(t *testing.T) {
 func TestRun_AcceptsAFlood(t *testing.T) {
 	d := slacktest.New(t)
 	inbox := &channelstest.Inbox{}
-	listening(t, d.Open(), inbox)
+	startListening(t, d.Open(), inbox)
 	var last string
 	for range 1000 {
 		last = d.Write(directMessage("x"))
@@ -221,7 +221,7 @@ func TestRun_AcceptsAFlood(t *testing.T) {
 func TestRun_IgnoresInvalidEvents(t *testing.T) {
 	d := slacktest.New(t)
 	inbox := &channelstest.Inbox{}
-	listening(t, d.Open(), inbox)
+	startListening(t, d.Open(), inbox)
 	for _, v := range []any{"x", 1, nil, []int{1}, object{}, object{"type": "hello"}, object{"type": "new_kind", "envelope_id": "n"}, object{"type": "events_api", "envelope_id": "p", "payload": "x"}, object{"type": "interactive", "envelope_id": "i", "payload": 7}, object{"type": "slash_commands", "envelope_id": "s"}} {
 		if err := d.Live().Write(v); err != nil {
 			t.Fatal(err)
@@ -229,7 +229,7 @@ func TestRun_IgnoresInvalidEvents(t *testing.T) {
 	}
 	env := d.Write(directMessage("after all that"))
 	channelstest.Until(t, "the acknowledgement", func() bool { return d.Acked(env) && d.Acked("p") && d.Acked("i") && d.Acked("s") })
-	if got := texts(inbox); !slices.Equal(got, []string{"after all that"}) {
+	if got := receivedTexts(inbox); !slices.Equal(got, []string{"after all that"}) {
 		t.Errorf("received %q", got)
 	}
 }

@@ -19,14 +19,14 @@ import (
 	"hob/channels/slack/slacktest"
 )
 
-func say(id, chat, text string) channels.Delivery {
+func newReply(id, chat, text string) channels.Delivery {
 	return channels.Delivery{ID: id, Event: "e", Kind: channels.Reply, Channel: slack.Name, Chat: chat, Text: text, CreatedAt: time.Now()}
 }
 
 func TestSend_InAThread(t *testing.T) {
 	d := slacktest.New(t)
 	c := d.Open()
-	if _, err := c.Send(t.Context(), say("d1", "C1/1600000000.000001", "yes")); err != nil {
+	if _, err := c.Send(t.Context(), newReply("d1", "C1/1600000000.000001", "yes")); err != nil {
 		t.Fatal(err)
 	}
 	a := d.Made("chat.postMessage")[0]
@@ -54,7 +54,7 @@ func TestDraft(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first := say("draft", "D1", "")
+	first := newReply("draft", "D1", "")
 	first.CreatedAt = time.Now()
 	if r, found, err := c.Find(t.Context(), first); err != nil || !found || r.ID != id { // Find, as after a crash
 		t.Errorf("Find of draft %s = %q, %v, %v", id, r.ID, found, err)
@@ -72,7 +72,7 @@ func TestDraft(t *testing.T) {
 	if again, err := c.Draft(t.Context(), channels.Delivery{ID: "draft", Chat: "D1", Draft: id, Text: "x"}); again != id || channels.ClassOf(err) != channels.Later || len(d.Made("chat.update")) != 2 {
 		t.Errorf("Draft after Slack's rate limit = %v", err)
 	}
-	whole := say("d1", "D1", "An answer. See https://example.invalid")
+	whole := newReply("d1", "D1", "An answer. See https://example.invalid")
 	whole.Draft = id
 	r, err := c.Send(t.Context(), whole)
 	if err != nil || r.ID != id {
@@ -85,7 +85,7 @@ func TestDraft(t *testing.T) {
 		t.Errorf("Find of the answer = %v", err)
 	}
 	for name, draft := range map[string]string{"gone": "1500000000.000001", "too long": id} {
-		next := say("d-"+name, "D1", "again")
+		next := newReply("d-"+name, "D1", "again")
 		if name == "too long" {
 			next.Text = strings.Repeat("<", 3000)
 		}
@@ -109,7 +109,7 @@ func TestDraft_ThatCannotBeDeleted(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.Failing("chat.delete", slacktest.Failure{Code: "cant_delete_message"})
-	whole := say("d1", "D1", strings.Repeat("<", 3000))
+	whole := newReply("d1", "D1", strings.Repeat("<", 3000))
 	whole.Draft = id
 	if r, err := c.Send(t.Context(), whole); err != nil || r.ID == id {
 		t.Fatalf("Send = %+v, %v", r, err)
@@ -146,7 +146,7 @@ func TestDraft_LeavesRoomForAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.Failing("chat.update", slacktest.Failure{Status: 429, After: "30"})
-	whole := say("d1", "D1", "All of it.")
+	whole := newReply("d1", "D1", "All of it.")
 	whole.Draft = id
 	if r, err := c.Send(t.Context(), whole); err != nil || r.ID == id {
 		t.Errorf("Send = %+v, %v", r, err)
@@ -164,7 +164,7 @@ func TestFind(t *testing.T) {
 	d.Write(object{"channel": "C1", "user": "U1", "text": "begin", "ts": "1600000000.000001"})
 	for _, chat := range []string{"D1", "C1/1600000000.000001"} {
 		d.Failing("chat.postMessage", slacktest.Failure{Status: 500, Late: true})
-		row := say("d-"+chat, chat, "hello")
+		row := newReply("d-"+chat, chat, "hello")
 		_, err := c.Send(t.Context(), row)
 		if e, ok := errors.AsType[*channels.Error](err); !ok || !e.MaybeSent {
 			t.Fatalf("Send: %v", err)
@@ -172,13 +172,13 @@ func TestFind(t *testing.T) {
 		if _, found, err := c.Find(t.Context(), row); !found || err != nil {
 			t.Errorf("%s: Find = %v, want the message", chat, err)
 		}
-		if _, found, err := c.Find(t.Context(), say("other", chat, "hello")); found || err != nil {
+		if _, found, err := c.Find(t.Context(), newReply("other", chat, "hello")); found || err != nil {
 			t.Errorf("%s: Find of another message = %v", chat, err)
 		}
 	}
 	// Another person's message with Hob's metadata does not count as Hob's.
 	d.Write(object{"channel": "D1", "user": "U1", "text": "x", "metadata": object{"event_type": "hob", "event_payload": object{"id": "forged"}}})
-	if _, found, _ := c.Find(t.Context(), say("forged", "D1", "x")); found {
+	if _, found, _ := c.Find(t.Context(), newReply("forged", "D1", "x")); found {
 		t.Error("a forged mark was believed")
 	}
 }
@@ -190,7 +190,7 @@ func TestSend_Files(t *testing.T) {
 	if err := os.WriteFile(p, []byte("content"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	row := say("d1", "C1/1600000000.000001", "here")
+	row := newReply("d1", "C1/1600000000.000001", "here")
 	row.Files = []channels.Attachment{{Name: "a.txt", Size: 7, Path: p}}
 	d.Failing("chat.postMessage", slacktest.Failure{Status: 429, After: "3"})
 	_, err := c.Send(t.Context(), row)
@@ -234,15 +234,15 @@ func TestSend_Errors(t *testing.T) {
 	} {
 		d := slacktest.New(t)
 		d.Failing("chat.postMessage", tt.f)
-		_, err := d.Open().Send(t.Context(), say("d1", "D1", "x"))
+		_, err := d.Open().Send(t.Context(), newReply("d1", "D1", "x"))
 		if err == nil || channels.ClassOf(err) != tt.class || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%+v: %v (class %d)", tt.f, err, channels.ClassOf(err))
 		}
 	}
 }
 
-// buttons checks that slack-go finds the buttons Approve and Deny in a message.
-func buttons(t *testing.T, m object) {
+// checkButtons checks that slack-go finds the buttons Approve and Deny in a message.
+func checkButtons(t *testing.T, m object) {
 	t.Helper()
 	raw, _ := json.Marshal(m["blocks"])
 	var blocks slackgo.Blocks
@@ -285,8 +285,8 @@ func TestButtons(t *testing.T) {
 			box := &channelstest.Buttons{Owner: slacktest.Team + "/U1", Question: "q1"}
 			d.Deps.Buttons = box
 			c := d.Open()
-			stop := listening(t, c, &channelstest.Inbox{})
-			row := say("d1", tt.chat, "May I send <!channel> & co?\n"+strings.Repeat("word ", 700))
+			stop := startListening(t, c, &channelstest.Inbox{})
+			row := newReply("d1", tt.chat, "May I send <!channel> & co?\n"+strings.Repeat("word ", 700))
 			row.Kind = channels.Question
 			if _, err := c.Send(t.Context(), row); err != nil {
 				t.Fatal(err)
@@ -296,9 +296,9 @@ func TestButtons(t *testing.T) {
 					t.Fatal(err)
 				}
 				channelstest.Until(t, "the end", func() bool { return d.Connections() == 0 })
-				listening(t, d.Open(), &channelstest.Inbox{})
+				startListening(t, d.Open(), &channelstest.Inbox{})
 			}
-			buttons(t, d.Posts()[0])
+			checkButtons(t, d.Posts()[0])
 			env := d.Press(tt.chat, "U2", tt.yes)
 			channelstest.Until(t, "the acknowledgement", func() bool { return d.Acked(env) })
 			channelstest.Until(t, "the refusal", func() bool { return len(d.Made("chat.postEphemeral")) == 1 })
@@ -332,9 +332,9 @@ func TestButtons_AreRemovedWhenAnsweredElsewhere(t *testing.T) {
 		box := &channelstest.Buttons{Owner: slacktest.Team + "/U1", Question: "q1"}
 		d.Deps.Buttons = box
 		c := d.Open()
-		stop := listening(t, c, &channelstest.Inbox{})
+		stop := startListening(t, c, &channelstest.Inbox{})
 		d.Write(object{"channel": "C1", "user": "U1", "text": "begin", "ts": "1600000000.000001"})
-		row := say("d1", "C1/1600000000.000001", "May I?")
+		row := newReply("d1", "C1/1600000000.000001", "May I?")
 		row.Kind = channels.Question
 		if _, err := c.Send(t.Context(), row); err != nil {
 			t.Fatal(err)
@@ -348,7 +348,7 @@ func TestButtons_AreRemovedWhenAnsweredElsewhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		if off {
-			listening(t, d.Open(), &channelstest.Inbox{})
+			startListening(t, d.Open(), &channelstest.Inbox{})
 		}
 		channelstest.Until(t, "the end of the buttons", func() bool {
 			note, ok := withoutButtons(d.Posts()[0])

@@ -16,10 +16,10 @@ func heardAfter(t *testing.T, a *telegramtest.Server, in *channelstest.Inbox) []
 	n := len(in.Heard())
 	a.Write("the last one")
 	channelstest.Until(t, "the last message", func() bool {
-		all := texts(in)
+		all := receivedTexts(in)
 		return len(all) > n && all[len(all)-1] == "the last one"
 	})
-	return slices.DeleteFunc(texts(in), func(s string) bool { return s == "the last one" })
+	return slices.DeleteFunc(receivedTexts(in), func(s string) bool { return s == "the last one" })
 }
 
 // TestCorrections checks that an edit by the owner within minutes is received once, marked as an
@@ -27,7 +27,7 @@ func heardAfter(t *testing.T, a *telegramtest.Server, in *channelstest.Inbox) []
 func TestCorrections(t *testing.T) {
 	a, in := telegramtest.New(t), &channelstest.Inbox{}
 	end := channelstest.Running(t, a.Open(), in)
-	listening(t, a)
+	awaitListening(t, a)
 	m := telegramtest.Private("Remind me at five")
 	a.Add("message", m)
 	a.Edit(m, "Remind me at five", 3) // only the formatting changes
@@ -73,7 +73,7 @@ func TestCorrections_OfRejectedMessages(t *testing.T) {
 	a, in := telegramtest.New(t), &channelstest.Inbox{}
 	in.Refuse(channels.ErrStranger)
 	channelstest.Running(t, a.Open(), in)
-	listening(t, a)
+	awaitListening(t, a)
 	m := telegramtest.Private("hello")
 	a.Add("message", m)
 	channelstest.Until(t, "the stranger's message is dropped", func() bool {

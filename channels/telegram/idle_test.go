@@ -25,8 +25,8 @@ import (
 	"hob/platform/net/safehttp"
 )
 
-// serve returns a client for a server that responds with the result of the function.
-func serve(t *testing.T, result func(method string, body []byte) string) *safehttp.Client {
+// serveResults returns a client for a server that responds with the result of the function.
+func serveResults(t *testing.T, result func(method string, body []byte) string) *safehttp.Client {
 	t.Helper()
 	network, err := safehttp.New(safehttp.Options{Dial: func(context.Context, netip.AddrPort) (net.Conn, error) {
 		ours, theirs := net.Pipe()
@@ -56,7 +56,7 @@ func serve(t *testing.T, result func(method string, body []byte) string) *safeht
 func TestRun_Idle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var polls atomic.Int64
-		network := serve(t, func(method string, body []byte) string {
+		network := serveResults(t, func(method string, body []byte) string {
 			switch method {
 			case "getMe":
 				return `{"id":1,"username":"HobBot"}`
@@ -104,7 +104,7 @@ func TestSend_SlowUpload(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		var size atomic.Int64
-		network := serve(t, func(_ string, body []byte) string {
+		network := serveResults(t, func(_ string, body []byte) string {
 			size.Store(int64(len(body)))
 			time.Sleep(2 * time.Minute)
 			return `{"message_id":5}`
@@ -115,7 +115,7 @@ func TestSend_SlowUpload(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 		defer cancel()
-		d := note("d", "7", "Here")
+		d := newReply("d", "7", "Here")
 		d.Files = []channels.Attachment{{Name: "film.mp4", MIME: "video/mp4", Size: 1 << 20, Path: file}}
 		if r, err := ch.Send(ctx, d); err != nil || r.ID != "5" || size.Load() < 1<<20 {
 			t.Errorf("Send = %+v, %v, uploaded %d bytes", r, err, size.Load())

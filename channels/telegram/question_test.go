@@ -11,7 +11,7 @@ import (
 	"hob/channels/telegram/telegramtest"
 )
 
-func press(from int, data string, msg int) object {
+func buttonPress(from int, data string, msg int) object {
 	return object{
 		"id": "cb1", "from": object{"id": from}, "data": data,
 		"message": object{"message_id": msg, "date": time.Now().Add(time.Hour).Unix(), // the server's clock is wrong
@@ -19,8 +19,8 @@ func press(from int, data string, msg int) object {
 	}
 }
 
-func question(id string) channels.Delivery {
-	d := note(id, "7", "May I?")
+func newQuestion(id string) channels.Delivery {
+	d := newReply(id, "7", "May I?")
 	d.Kind = channels.Question
 	return d
 }
@@ -40,8 +40,8 @@ func TestApprove(t *testing.T) {
 		a.Deps.Buttons = buttons
 		ch := a.Open()
 		channelstest.Running(t, ch, &channelstest.Inbox{})
-		listening(t, a)
-		if _, err := ch.Send(t.Context(), question("d1")); err != nil {
+		awaitListening(t, a)
+		if _, err := ch.Send(t.Context(), newQuestion("d1")); err != nil {
 			t.Fatal(err)
 		}
 		msg := a.Posts()[0].ID
@@ -49,18 +49,18 @@ func TestApprove(t *testing.T) {
 		if !strings.Contains(board, "y:q123") || !strings.Contains(board, "n:q123") {
 			t.Fatalf("the keyboard is %s", board)
 		}
-		a.Add("callback_query", press(8, "y:q123", msg)) // an unknown sender
+		a.Add("callback_query", buttonPress(8, "y:q123", msg)) // an unknown sender
 		if said := answerText(t, a, 1); said["text"] != channels.ErrNotOwner.Error() || said["show_alert"] != true || len(buttons.Pressed()) != 0 {
 			t.Errorf("answer to an unknown sender's press = %v", said)
 		}
-		a.Add("callback_query", press(telegramtest.Owner, "z:q123", msg))
+		a.Add("callback_query", buttonPress(telegramtest.Owner, "z:q123", msg))
 		if said := answerText(t, a, 2); said["show_alert"] != true || len(buttons.Pressed()) != 0 {
 			t.Errorf("answer to an invalid press = %v", said)
 		}
 		if fmt.Sprint(a.Board(msg)) != board {
 			t.Error("an unknown sender's press removed the buttons")
 		}
-		a.Add("callback_query", press(telegramtest.Owner, map[bool]string{true: "y:q123", false: "n:q123"}[yes], msg))
+		a.Add("callback_query", buttonPress(telegramtest.Owner, map[bool]string{true: "y:q123", false: "n:q123"}[yes], msg))
 		if said := answerText(t, a, 3); said["text"] == "" || said["show_alert"] != false {
 			t.Errorf("answer to the owner's press = %v", said)
 		}
@@ -81,7 +81,7 @@ func TestApprove_AnsweredElsewhere(t *testing.T) {
 	a := telegramtest.New(t)
 	buttons := &channelstest.Buttons{Owner: "7", Question: "q1"}
 	a.Deps.Buttons = buttons
-	if _, err := a.Open().Send(t.Context(), question("d1")); err != nil {
+	if _, err := a.Open().Send(t.Context(), newQuestion("d1")); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := buttons.Answer(t.Context(), "terminal", "q1", time.Now(), true); err != nil {
@@ -97,7 +97,7 @@ func TestApprove_AnsweredElsewhere(t *testing.T) {
 	// A long id does not fit on a button.
 	long := &channelstest.Buttons{Owner: "7", Question: strings.Repeat("q", 70)}
 	a.Deps.Buttons = long
-	if _, err := a.Open().Send(t.Context(), question("d2")); err != nil || a.Board(a.Posts()[len(a.Posts())-1].ID) != nil {
+	if _, err := a.Open().Send(t.Context(), newQuestion("d2")); err != nil || a.Board(a.Posts()[len(a.Posts())-1].ID) != nil {
 		t.Error(err)
 	}
 }

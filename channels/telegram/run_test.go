@@ -22,7 +22,7 @@ import (
 	"hob/channels/telegram/telegramtest"
 )
 
-func texts(b *channelstest.Inbox) (out []string) {
+func receivedTexts(b *channelstest.Inbox) (out []string) {
 	for _, in := range b.Heard() {
 		out = append(out, in.Text)
 	}
@@ -34,7 +34,7 @@ func TestHistory(t *testing.T) {
 	a.Write("before the first start")
 	inbox := &channelstest.Inbox{}
 	end := channelstest.Running(t, a.Open(), inbox)
-	listening(t, a)
+	awaitListening(t, a)
 	a.Write("one")
 	channelstest.Until(t, "the first message", func() bool { return len(inbox.Heard()) == 1 })
 	if err := end(); err != nil {
@@ -48,7 +48,7 @@ func TestHistory(t *testing.T) {
 	if err := end(); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"one", "while it was off", "three"}, texts(inbox)); diff != "" {
+	if diff := cmp.Diff([]string{"one", "while it was off", "three"}, receivedTexts(inbox)); diff != "" {
 		t.Error(diff)
 	}
 	in := inbox.Heard()[0]
@@ -73,7 +73,7 @@ type killedServer struct {
 
 var errKilled = errors.New("killed")
 
-func (d *killedServer) step() error {
+func (d *killedServer) countStep() error {
 	if d.left--; d.left < 0 {
 		d.dead()
 		return errKilled
@@ -84,7 +84,7 @@ func (d *killedServer) step() error {
 func (d *killedServer) Set(ctx context.Context, key string, v []byte) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if err := d.step(); err != nil {
+	if err := d.countStep(); err != nil {
 		return err
 	}
 	return d.Keeper.Set(ctx, key, v)
@@ -93,7 +93,7 @@ func (d *killedServer) Set(ctx context.Context, key string, v []byte) error {
 func (d *killedServer) Receive(_ context.Context, in channels.Inbound) (channels.Accepted, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if err := d.step(); err != nil {
+	if err := d.countStep(); err != nil {
 		return channels.Accepted{}, err
 	}
 	if !d.keys[in.Key] {
@@ -111,7 +111,7 @@ func TestRun_Killed(t *testing.T) {
 	first := &killedServer{Keeper: keeper, left: 2, dead: func() {}, keys: keys, order: &order} // stores the initial offset
 	a.Deps.Keep = first
 	end := channelstest.Running(t, a.Open(), first)
-	listening(t, a)
+	awaitListening(t, a)
 	_ = end()
 	rnd := rand.New(rand.NewPCG(1, 2))
 	total := 0
@@ -150,7 +150,7 @@ func TestRun_ReceivesARefusedMessageAgain(t *testing.T) {
 	a := telegramtest.New(t)
 	inbox := &channelstest.Inbox{}
 	end := channelstest.Running(t, a.Open(), inbox)
-	listening(t, a)
+	awaitListening(t, a)
 	inbox.Refuse(errors.New("the disk is full"))
 	polls := a.Called("getUpdates")
 	a.Write("one")
@@ -163,7 +163,7 @@ func TestRun_ReceivesARefusedMessageAgain(t *testing.T) {
 	})
 	inbox.Refuse(nil)
 	a.Write("two")
-	channelstest.Until(t, "the second message", func() bool { return slices.Equal(texts(inbox), []string{"two"}) })
+	channelstest.Until(t, "the second message", func() bool { return slices.Equal(receivedTexts(inbox), []string{"two"}) })
 	if err := end(); err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +177,7 @@ func TestTroubleWhilePolling(t *testing.T) {
 		t.Error(got)
 	}
 	end := channelstest.Running(t, ch, inbox)
-	listening(t, a)
+	awaitListening(t, a)
 	a.With(func() {
 		a.PollFails = []func(http.ResponseWriter){
 			func(w http.ResponseWriter) {
@@ -209,7 +209,7 @@ func TestTroubleWhilePolling(t *testing.T) {
 	if err := end(); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, texts(inbox)); diff != "" {
+	if diff := cmp.Diff(want, receivedTexts(inbox)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -218,7 +218,7 @@ func TestRun_FloodAndOutage(t *testing.T) {
 	a := telegramtest.New(t)
 	inbox := &channelstest.Inbox{}
 	end := channelstest.Running(t, a.Open(), inbox)
-	listening(t, a)
+	awaitListening(t, a)
 	down := make([]func(http.ResponseWriter), 12)
 	for i := range down {
 		down[i] = func(w http.ResponseWriter) { http.Error(w, "", http.StatusServiceUnavailable) }
@@ -233,7 +233,7 @@ func TestRun_FloodAndOutage(t *testing.T) {
 	if err := end(); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, texts(inbox)); diff != "" {
+	if diff := cmp.Diff(want, receivedTexts(inbox)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -261,9 +261,9 @@ func TestNew_NeedsAnOwner(t *testing.T) {
 	inbox := &channelstest.Inbox{}
 	a.Write("to the webhook")
 	end := channelstest.Running(t, ch, inbox)
-	listening(t, a)
+	awaitListening(t, a)
 	a.Write("to Hob")
-	channelstest.Until(t, "the message to Hob", func() bool { return slices.Equal(texts(inbox), []string{"to Hob"}) })
+	channelstest.Until(t, "the message to Hob", func() bool { return slices.Equal(receivedTexts(inbox), []string{"to Hob"}) })
 	if err := end(); err != nil {
 		t.Fatal(err)
 	}

@@ -15,14 +15,14 @@ import (
 	"hob/channels/telegram/telegramtest"
 )
 
-func note(id, chat, text string) channels.Delivery {
+func newReply(id, chat, text string) channels.Delivery {
 	return channels.Delivery{ID: id, Kind: channels.Reply, Channel: "telegram", Chat: chat, Text: text, CreatedAt: time.Now()}
 }
 
 func TestSend(t *testing.T) {
 	a := telegramtest.New(t)
 	ch := a.Open()
-	d := note("d1", "-100/5", "**bold** <b>&\n\n| a | b |\n|---|---|\n| 1 | 2 |")
+	d := newReply("d1", "-100/5", "**bold** <b>&\n\n| a | b |\n|---|---|\n| 1 | 2 |")
 	d.Cause = []byte(`{"m":77,"g":true}`)
 	r, err := ch.Send(t.Context(), d)
 	if err != nil || r.ID == "" {
@@ -37,15 +37,15 @@ func TestSend(t *testing.T) {
 	}
 	// A text that the server cannot parse, or finds too long, is sent as plain text.
 	a.With(func() { a.NoHTML = true })
-	if _, err := ch.Send(t.Context(), note("d2", "7", "**bold** [x](https://x.example)")); err != nil {
+	if _, err := ch.Send(t.Context(), newReply("d2", "7", "**bold** [x](https://x.example)")); err != nil {
 		t.Fatal(err)
 	}
 	a.With(func() { a.NoHTML = false })
 	long := "| a | b |\n|---|---|\n" + strings.Repeat("| x | |\n", 400) + "| " + strings.Repeat("w", 30) + " | z |"
-	if _, err := ch.Send(t.Context(), note("d3", "7", long)); err != nil {
+	if _, err := ch.Send(t.Context(), newReply("d3", "7", long)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ch.Send(t.Context(), note("d4", "7", "```\n```")); err != nil {
+	if _, err := ch.Send(t.Context(), newReply("d4", "7", "```\n```")); err != nil {
 		t.Fatal(err)
 	}
 	sent := a.Posts()
@@ -66,7 +66,7 @@ func TestDraft(t *testing.T) {
 			t.Fatal(again, err)
 		}
 	}
-	d := note("d1", "7", "Well, **this** is it.")
+	d := newReply("d1", "7", "Well, **this** is it.")
 	d.Draft = id
 	r, err := ch.Send(t.Context(), d)
 	if err != nil || r.ID != id {
@@ -94,11 +94,11 @@ func TestMigration(t *testing.T) {
 	a.With(func() { a.Migrated["-5"] = -1005 })
 	ch := a.Open()
 	for i := range 2 {
-		if _, err := ch.Send(t.Context(), note(fmt.Sprint("d", i), "-5", "hi")); err != nil {
+		if _, err := ch.Send(t.Context(), newReply(fmt.Sprint("d", i), "-5", "hi")); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := a.Open().Send(t.Context(), note("d9", "-5", "hi")); err != nil {
+	if _, err := a.Open().Send(t.Context(), newReply("d9", "-5", "hi")); err != nil {
 		t.Fatal(err)
 	}
 	if n := a.Called("sendMessage"); n != 4 {
@@ -110,7 +110,7 @@ func TestMigration(t *testing.T) {
 		}
 	}
 	// An answer to a message in the old group does not reply to a message in the new one.
-	d := note("d10", "-5", "hi")
+	d := newReply("d10", "-5", "hi")
 	d.Cause = []byte(`{"m":3,"g":true,"c":-5}`)
 	if _, err := ch.Send(t.Context(), d); err != nil {
 		t.Fatal(err)
@@ -121,7 +121,7 @@ func TestMigration(t *testing.T) {
 	// A message from the supergroup belongs to the conversation of the original group.
 	inbox := &channelstest.Inbox{}
 	channelstest.Running(t, ch, inbox)
-	listening(t, a)
+	awaitListening(t, a)
 	a.Add("message", object{"message_id": 8, "text": "hi", "from": object{"id": 1}, "chat": object{"id": -1005, "type": "supergroup"}})
 	channelstest.Until(t, "the message", func() bool { return len(inbox.Heard()) == 1 })
 	if in := inbox.Heard()[0]; in.Chat != "-5" || in.Key != "-1005/8" {
@@ -129,7 +129,7 @@ func TestMigration(t *testing.T) {
 	}
 	a.Add("message", object{"message_id": 1, "chat": object{"id": -6, "type": "group"}, "from": object{"id": 1}, "migrate_to_chat_id": -1006})
 	channelstest.Until(t, "the new chat id", func() bool {
-		_, err := ch.Send(t.Context(), note("m", "-6", "hi"))
+		_, err := ch.Send(t.Context(), newReply("m", "-6", "hi"))
 		s := a.Posts()
 		return err == nil && s[len(s)-1].Chat == "-1006"
 	})
@@ -146,12 +146,12 @@ func TestSend_Files(t *testing.T) {
 		}
 		return channels.Attachment{Name: name, MIME: mime, Size: int64(len(content)), Path: path}
 	}
-	d := note("d1", "7", "**Here**")
+	d := newReply("d1", "7", "**Here**")
 	d.Files = []channels.Attachment{file("a.pdf", "application/pdf", "pdf")}
 	if _, err := ch.Send(t.Context(), d); err != nil {
 		t.Fatal(err)
 	}
-	d = note("d2", "7/3", "Two")
+	d = newReply("d2", "7/3", "Two")
 	d.Files = []channels.Attachment{file("b.png", "image/png", "png"), file("c.txt", "text/plain", "txt")}
 	a.Fail(channels.Temporary, 1)
 	if _, err := ch.Send(t.Context(), d); err == nil {

@@ -34,8 +34,8 @@ func TestConformance(t *testing.T) {
 
 type object = telegramtest.Object
 
-// listening waits until the channel has skipped the messages from before its start.
-func listening(t *testing.T, a *telegramtest.Server) {
+// awaitListening waits until the channel has skipped the messages from before its start.
+func awaitListening(t *testing.T, a *telegramtest.Server) {
 	t.Helper()
 	channelstest.Until(t, "the bot listens", func() bool { return a.Called("getUpdates") >= 2 })
 }
@@ -65,7 +65,7 @@ func TestSecrets(t *testing.T) {
 		telegramtest.Refuse(w, 400, "Bad Request: /bot"+telegramtest.Token+"/x "+telegramtest.Secret, nil)
 	}
 	var said []string
-	note1 := note("d", "7", "x")
+	note1 := newReply("d", "7", "x")
 	for _, f := range []func(http.ResponseWriter){
 		echo,
 		func(w http.ResponseWriter) { _, _ = io.WriteString(w, "<html>"+telegramtest.Token) },
@@ -85,7 +85,7 @@ func TestSecrets(t *testing.T) {
 		said = append(said, err.Error())
 	}
 	end := channelstest.Running(t, ch, &channelstest.Inbox{})
-	listening(t, a)
+	awaitListening(t, a)
 	_ = end()
 	a.Down()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -122,14 +122,14 @@ func TestErrors(t *testing.T) {
 		a.With(func() {
 			a.Fails = []func(http.ResponseWriter){func(w http.ResponseWriter) { telegramtest.Refuse(w, c.code, c.said, nil) }}
 		})
-		_, err := ch.Send(t.Context(), note("d", "7", "x"))
+		_, err := ch.Send(t.Context(), newReply("d", "7", "x"))
 		e, ok := errors.AsType[*channels.Error](err)
 		if !ok || e.Class != c.class || e.MaybeSent != c.maybe {
 			t.Errorf("%d: %v (%+v)", c.code, err, e)
 		}
 	}
 	a.Fail(channels.Later, 1)
-	_, err := ch.Send(t.Context(), note("d", "7", "x"))
+	_, err := ch.Send(t.Context(), newReply("d", "7", "x"))
 	if e, ok := errors.AsType[*channels.Error](err); !ok || time.Until(e.RetryAt) < 50*time.Second || time.Until(e.RetryAt) > 61*time.Second {
 		t.Errorf("429: %+v", e)
 	}

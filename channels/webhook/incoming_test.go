@@ -54,14 +54,14 @@ func (e *recordingInbox) Receive(_ context.Context, in channels.Inbound) (channe
 	return channels.Accepted{Event: id}, nil
 }
 
-func (e *recordingInbox) all() []channels.Inbound {
+func (e *recordingInbox) listMessages() []channels.Inbound {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return append([]channels.Inbound(nil), e.heard...)
 }
 
-// listening runs a channel until the test ends.
-func listening(t *testing.T, c webhook.Config, e *recordingInbox) *webhook.Channel {
+// runChannel runs a channel until the test ends.
+func runChannel(t *testing.T, c webhook.Config, e *recordingInbox) *webhook.Channel {
 	t.Helper()
 	c.Secret = secret
 	ch, err := webhook.New(c, nil)
@@ -75,7 +75,7 @@ func listening(t *testing.T, c webhook.Config, e *recordingInbox) *webhook.Chann
 		_ = ch.Run(ctx, e)
 	}()
 	t.Cleanup(func() { cancel(); <-done })
-	for ch.Hook(t.Context(), signed(`{"text":"x","sender":"nobody"}`)).Status == http.StatusServiceUnavailable {
+	for ch.Hook(t.Context(), signPost(`{"text":"x","sender":"nobody"}`)).Status == http.StatusServiceUnavailable {
 		time.Sleep(time.Millisecond)
 	}
 	e.mu.Lock()
@@ -84,25 +84,25 @@ func listening(t *testing.T, c webhook.Config, e *recordingInbox) *webhook.Chann
 	return ch
 }
 
-func mac(text string) string {
+func signText(text string) string {
 	m := hmac.New(sha256.New, []byte(secret))
 	m.Write([]byte(text))
 	return hex.EncodeToString(m.Sum(nil))
 }
 
-// signed returns a post with a valid signature and a key derived from the body.
-func signed(body string) channels.WebhookRequest {
-	return stamped(body, mac(body)[:32], time.Now())
+// signPost returns a post with a valid signature and a key derived from the body.
+func signPost(body string) channels.WebhookRequest {
+	return stampPost(body, signText(body)[:32], time.Now())
 }
 
 // bodyOnly returns a post in the format of older versions, which sign only the body.
 func bodyOnly(body string) channels.WebhookRequest {
-	return channels.WebhookRequest{Header: http.Header{"X-Hob-Signature": {"sha256=" + mac(body)}}, Body: []byte(body)}
+	return channels.WebhookRequest{Header: http.Header{"X-Hob-Signature": {"sha256=" + signText(body)}}, Body: []byte(body)}
 }
 
-func stamped(body, key string, at time.Time) channels.WebhookRequest {
+func stampPost(body, key string, at time.Time) channels.WebhookRequest {
 	stamp := strconv.FormatInt(at.Unix(), 10)
-	h := http.Header{"X-Hob-Signature": {"v1=" + mac(stamp+"."+key+"."+body)}, "X-Hob-Timestamp": {stamp}}
+	h := http.Header{"X-Hob-Signature": {"v1=" + signText(stamp+"."+key+"."+body)}, "X-Hob-Timestamp": {stamp}}
 	if key != "" {
 		h.Set("Idempotency-Key", key)
 	}
@@ -111,7 +111,7 @@ func stamped(body, key string, at time.Time) channels.WebhookRequest {
 
 func TestHook_IdentifiesTheSender(t *testing.T) {
 	e := &recordingInbox{}
-	ch := listening(t, webhook.Config{}, e)
+	ch := runChannel(t, webhook.Config{}, e)
 	for _, c := range []struct {
 		name, body string
 		owner      bool
@@ -125,12 +125,12 @@ func TestHook_IdentifiesTheSender(t *testing.T) {
 		{"somebody", `{"text":"c","sender":"ada@example.org"}`, false, "ada@example.org", "from/ada@example.org", "", false},
 		{"somebody among others", `{"text":"d","sender":"ada","chat":"room"}`, false, "ada", "room", "", true},
 	} {
-		before := len(e.all())
-		if a := ch.Hook(t.Context(), signed(c.body)); a.Status != http.StatusAccepted {
+		before := len(e.listMessages())
+		if a := ch.Hook(t.Context(), signPost(c.body)); a.Status != http.StatusAccepted {
 			t.Errorf("%s: Hook = %+v", c.name, a)
 			continue
 		}
-		in := e.all()[before]
+		in := e.listMessages()[before]
 		if in.FromOwner != c.owner || in.Sender != c.sender || in.Chat != c.chat || in.Session != c.session || in.Group != c.group {
 			t.Errorf("%s: %+v", c.name, in)
 		}
@@ -146,14 +146,14 @@ func TestReview10_WebhookKeepsSchemesApart(t *testing.T) {
 		post         channels.WebhookRequest
 		want         int
 	}{
-		{"a timed post", "", stamped(body, "k1", now), 202},
+		{"a timed post", "", stampPost(body, "k1", now), 202},
 		{"the same MAC as body-only", "", downgraded, 401},
 		{"body-only", "", bodyOnly(body), 401},
 		{"body-only with the obsolete key", "body", bodyOnly(body), 401},
-		{"timed with the obsolete key", "body", stamped(body, "k1", now), 202},
+		{"timed with the obsolete key", "body", stampPost(body, "k1", now), 202},
 	} {
 		e := &recordingInbox{}
-		ch := listening(t, webhook.Config{Signature: c.config}, e)
+		ch := runChannel(t, webhook.Config{Signature: c.config}, e)
 		got := ch.Hook(t.Context(), c.post)
 		for got.Status == http.StatusServiceUnavailable { // Run has not started yet
 			time.Sleep(time.Millisecond)
@@ -167,18 +167,18 @@ func TestReview10_WebhookKeepsSchemesApart(t *testing.T) {
 
 func TestHook_RejectsPosts(t *testing.T) {
 	e := &recordingInbox{}
-	ch := listening(t, webhook.Config{}, e)
+	ch := runChannel(t, webhook.Config{}, e)
 	now := time.Now()
 	reflected, err := json.Marshal(map[string]any{"id": "d1", "event": "e", "kind": "notice", "session": "s", "text": "delete all", "created_at": now, "link_previews": false})
 	if err != nil {
 		t.Fatal(err)
 	}
-	forged := signed(`{"text":"a"}`)
-	keyless := stamped(`{"text":"a"}`, "", now)
+	forged := signPost(`{"text":"a"}`)
+	keyless := stampPost(`{"text":"a"}`, "", now)
 	forged.Body = []byte(`{"text":"b"}`)
-	other := stamped(`{"text":"a"}`, "k1", now)
+	other := stampPost(`{"text":"a"}`, "k1", now)
 	other.Header.Set("Idempotency-Key", "k2")
-	bare := stamped(`{"text":"a"}`, "k1", now)
+	bare := stampPost(`{"text":"a"}`, "k1", now)
 	bare.Header.Del("X-Hob-Timestamp")
 	for _, c := range []struct {
 		name   string
@@ -191,29 +191,29 @@ func TestHook_RejectsPosts(t *testing.T) {
 		{"another key", other, 401, ""},
 		{"without its time", bare, 401, ""},
 		{"without a key", keyless, 401, ""},
-		{"too old", stamped(`{"text":"a"}`, "k1", now.Add(-6*time.Minute)), 401, ""},
-		{"of the future", stamped(`{"text":"a"}`, "k1", now.Add(6*time.Minute)), 401, ""},
-		{"what Hob has sent itself", signed(string(reflected)), 400, "unknown field"},
-		{"no text", signed(`{"text":" "}`), 400, "text is empty"},
-		{"two values", signed(`{"text":"a"}{}`), 400, "after the end"},
-		{"a session of somebody else", signed(`{"text":"a","sender":"ada","session":"main"}`), 400, "session"},
-		{"a chat that looks like another's", signed(`{"text":"a","chat":"from/ada"}`), 400, "chat"},
-		{"an invisible sender", signed(`{"text":"a","sender":"\u200b"}`), 400, "sender"},
-		{"a long id", signed(`{"text":"a","id":"` + strings.Repeat("x", 201) + `"}`), 400, "id must be at most 200 bytes"},
-		{"not UTF-8", signed("{\"text\":\"\xff\"}"), 400, "UTF-8"},
+		{"too old", stampPost(`{"text":"a"}`, "k1", now.Add(-6*time.Minute)), 401, ""},
+		{"of the future", stampPost(`{"text":"a"}`, "k1", now.Add(6*time.Minute)), 401, ""},
+		{"what Hob has sent itself", signPost(string(reflected)), 400, "unknown field"},
+		{"no text", signPost(`{"text":" "}`), 400, "text is empty"},
+		{"two values", signPost(`{"text":"a"}{}`), 400, "after the end"},
+		{"a session of somebody else", signPost(`{"text":"a","sender":"ada","session":"main"}`), 400, "session"},
+		{"a chat that looks like another's", signPost(`{"text":"a","chat":"from/ada"}`), 400, "chat"},
+		{"an invisible sender", signPost(`{"text":"a","sender":"\u200b"}`), 400, "sender"},
+		{"a long id", signPost(`{"text":"a","id":"` + strings.Repeat("x", 201) + `"}`), 400, "id must be at most 200 bytes"},
+		{"not UTF-8", signPost("{\"text\":\"\xff\"}"), 400, "UTF-8"},
 	} {
 		a := ch.Hook(t.Context(), c.post)
 		if a.Status != c.status || !strings.Contains(a.Error, c.says) || c.says == "" && a.Error != "" {
 			t.Errorf("%s: Hook = %+v", c.name, a)
 		}
 	}
-	if n := len(e.all()); n != 0 {
+	if n := len(e.listMessages()); n != 0 {
 		t.Errorf("%d posts were accepted", n)
 	}
 	e.mu.Lock()
 	e.err = channels.ErrStranger
 	e.mu.Unlock()
-	if a := ch.Hook(t.Context(), signed(`{"text":"a","sender":"eve"}`)); a.Status != http.StatusForbidden {
+	if a := ch.Hook(t.Context(), signPost(`{"text":"a","sender":"eve"}`)); a.Status != http.StatusForbidden {
 		t.Errorf("post of an unknown sender = %+v", a)
 	}
 }
@@ -222,27 +222,27 @@ func TestHook_RejectsPosts(t *testing.T) {
 // a different text with the same key or id is rejected.
 func TestHook_AcceptsAPostOnce(t *testing.T) {
 	e := &recordingInbox{}
-	ch := listening(t, webhook.Config{}, e)
+	ch := runChannel(t, webhook.Config{}, e)
 	now := time.Now()
 	for i, p := range []channels.WebhookRequest{
-		signed(`{"text":"a"}`), signed(`{"text":"a"}`),
-		stamped(`{"text":"b"}`, "k1", now), stamped(`{"text":"b"}`, "k1", now.Add(-time.Minute)),
-		signed(`{"text":"c","id":"7"}`), stamped(`{"text":"c","id":"7"}`, "k9", now),
-		stamped(`{"text":"d"}`, "k2", now), stamped(`{"text":"d"}`, "k3", now),
+		signPost(`{"text":"a"}`), signPost(`{"text":"a"}`),
+		stampPost(`{"text":"b"}`, "k1", now), stampPost(`{"text":"b"}`, "k1", now.Add(-time.Minute)),
+		signPost(`{"text":"c","id":"7"}`), stampPost(`{"text":"c","id":"7"}`, "k9", now),
+		stampPost(`{"text":"d"}`, "k2", now), stampPost(`{"text":"d"}`, "k3", now),
 	} {
 		if a := ch.Hook(t.Context(), p); a.Status != http.StatusAccepted {
 			t.Errorf("%d: Hook = %+v", i, a)
 		}
 	}
 	for name, p := range map[string]channels.WebhookRequest{
-		"key": stamped(`{"text":"other"}`, "k1", now), "id": signed(`{"text":"other","id":"7"}`), "waiting": stamped(`{"text":"other","wait":true}`, "k1", now),
+		"key": stampPost(`{"text":"other"}`, "k1", now), "id": signPost(`{"text":"other","id":"7"}`), "waiting": stampPost(`{"text":"other","wait":true}`, "k1", now),
 	} {
 		if a := ch.Hook(t.Context(), p); a.Status != http.StatusConflict || !strings.Contains(a.Error, "use a new one") {
 			t.Errorf("another text with the same %s: %+v, want 409", name, a)
 		}
 	}
 	var texts []string
-	for _, in := range e.all() {
+	for _, in := range e.listMessages() {
 		texts = append(texts, in.Text)
 	}
 	if got := strings.Join(texts, ""); got != "abcdd" {
@@ -250,13 +250,13 @@ func TestHook_AcceptsAPostOnce(t *testing.T) {
 	}
 }
 
-func say(t *testing.T, ch *webhook.Channel, kind channels.DeliveryKind, event, text string) error {
+func sendText(t *testing.T, ch *webhook.Channel, kind channels.DeliveryKind, event, text string) error {
 	t.Helper()
 	_, err := ch.Send(t.Context(), channels.Delivery{ID: "d-" + event + string(kind), Event: event, Kind: kind, Text: text})
 	return err
 }
 
-func answer(t *testing.T, a channels.WebhookResponse) map[string]any {
+func decodeAnswer(t *testing.T, a channels.WebhookResponse) map[string]any {
 	t.Helper()
 	b, err := json.Marshal(a.Body)
 	if err != nil {
@@ -273,31 +273,31 @@ func answer(t *testing.T, a channels.WebhookResponse) map[string]any {
 func TestHook_WaitsForTheAnswer(t *testing.T) {
 	r := newReceiver(t)
 	e := &recordingInbox{}
-	ch := listening(t, webhook.Config{URL: r.srv.URL}, e)
+	ch := runChannel(t, webhook.Config{URL: r.srv.URL}, e)
 	e.after = func(event string) {
-		if err := say(t, ch, channels.Reply, event, "it is noon"); err != nil {
+		if err := sendText(t, ch, channels.Reply, event, "it is noon"); err != nil {
 			t.Error(err)
 		}
 	}
-	a := ch.Hook(t.Context(), signed(`{"text":"what time is it?","wait":true}`))
-	if got := answer(t, a); a.Status != http.StatusOK || got["answer"] != "it is noon" || got["event"] != "e1" {
+	a := ch.Hook(t.Context(), signPost(`{"text":"what time is it?","wait":true}`))
+	if got := decodeAnswer(t, a); a.Status != http.StatusOK || got["answer"] != "it is noon" || got["event"] != "e1" {
 		t.Errorf("%+v", a)
 	}
 	if got := r.Arrived(); len(got) != 0 {
 		t.Errorf("also posted %q to the URL", got)
 	}
-	a = ch.Hook(t.Context(), signed(`{"text":"what time is it?","wait":true}`))
-	if got := answer(t, a); a.Status != http.StatusOK || got["answer"] != "it is noon" || got["repeated"] != true {
+	a = ch.Hook(t.Context(), signPost(`{"text":"what time is it?","wait":true}`))
+	if got := decodeAnswer(t, a); a.Status != http.StatusOK || got["answer"] != "it is noon" || got["repeated"] != true {
 		t.Errorf("repeated post = %+v", a)
 	}
 	told := make(chan struct{})
 	e.after = func(event string) {
 		defer close(told)
-		if err := say(t, ch, channels.Reply, event, "later"); err != nil {
+		if err := sendText(t, ch, channels.Reply, event, "later"); err != nil {
 			t.Error(err)
 		}
 	}
-	if a = ch.Hook(t.Context(), signed(`{"text":"and now?"}`)); a.Status != http.StatusAccepted {
+	if a = ch.Hook(t.Context(), signPost(`{"text":"and now?"}`)); a.Status != http.StatusAccepted {
 		t.Errorf("Hook = %+v", a)
 	}
 	<-told
@@ -308,25 +308,25 @@ func TestHook_WaitsForTheAnswer(t *testing.T) {
 
 func TestHook_QuestionWhileWaiting(t *testing.T) {
 	e := &recordingInbox{}
-	ch := listening(t, webhook.Config{}, e)
+	ch := runChannel(t, webhook.Config{}, e)
 	e.after = func(event string) {
-		if err := say(t, ch, channels.Question, event, "May I?"); err != nil {
+		if err := sendText(t, ch, channels.Question, event, "May I?"); err != nil {
 			t.Error(err)
 		}
 	}
-	post := signed(`{"text":"do it","wait":true}`)
+	post := signPost(`{"text":"do it","wait":true}`)
 	a := ch.Hook(t.Context(), post)
-	if got := answer(t, a); a.Status != http.StatusAccepted || got["question"] != "May I?" {
+	if got := decodeAnswer(t, a); a.Status != http.StatusAccepted || got["question"] != "May I?" {
 		t.Errorf("%+v", a)
 	}
-	if err := say(t, ch, channels.Reply, "e1", "done"); err != nil {
+	if err := sendText(t, ch, channels.Reply, "e1", "done"); err != nil {
 		t.Error(err)
 	}
 	a = ch.Hook(t.Context(), post)
-	if got := answer(t, a); a.Status != http.StatusOK || got["answer"] != "done" || got["question"] != nil {
+	if got := decodeAnswer(t, a); a.Status != http.StatusOK || got["answer"] != "done" || got["question"] != nil {
 		t.Errorf("%+v", a)
 	}
-	if err := say(t, ch, channels.Notice, "", "news"); channels.ClassOf(err) != channels.Unsupported {
+	if err := sendText(t, ch, channels.Notice, "", "news"); channels.ClassOf(err) != channels.Unsupported {
 		t.Errorf("a notice without an address: %v", err)
 	}
 }
@@ -336,18 +336,18 @@ func TestHook_QuestionWhileWaiting(t *testing.T) {
 func TestHook_WaitEndsWithoutAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &recordingInbox{}
-		ch := listening(t, webhook.Config{}, e)
-		post := signed(`{"text":"slow","wait":true}`)
+		ch := runChannel(t, webhook.Config{}, e)
+		post := signPost(`{"text":"slow","wait":true}`)
 		begun := time.Now()
 		a := ch.Hook(t.Context(), post)
 		if took := time.Since(begun); a.Status != http.StatusAccepted || took != 25*time.Second {
 			t.Errorf("%+v after %v", a, took)
 		}
-		if err := say(t, ch, channels.Reply, "e1", "at last"); err != nil {
+		if err := sendText(t, ch, channels.Reply, "e1", "at last"); err != nil {
 			t.Fatal(err)
 		}
 		a = ch.Hook(t.Context(), post)
-		if got := answer(t, a); a.Status != http.StatusOK || got["answer"] != "at last" {
+		if got := decodeAnswer(t, a); a.Status != http.StatusOK || got["answer"] != "at last" {
 			t.Errorf("%+v", a)
 		}
 	})
@@ -358,22 +358,22 @@ func TestHook_WaitEndsWithoutAnswer(t *testing.T) {
 func TestHook_RepeatedPostGetsTheAnswer(t *testing.T) {
 	r := newReceiver(t)
 	e := &recordingInbox{}
-	ch := listening(t, webhook.Config{URL: r.srv.URL}, e)
-	post := signed(`{"text":"slow","wait":true}`)
+	ch := runChannel(t, webhook.Config{URL: r.srv.URL}, e)
+	post := signPost(`{"text":"slow","wait":true}`)
 	ctx, cancel := context.WithCancel(t.Context())
 	e.after = func(string) { cancel() } // the client gives up waiting
 	if a := ch.Hook(ctx, post); a.Status != http.StatusAccepted {
 		t.Fatalf("Hook = %+v", a)
 	}
 	r.Fail(channels.Temporary, 1)
-	if err := say(t, ch, channels.Reply, "e1", "at last"); err == nil {
+	if err := sendText(t, ch, channels.Reply, "e1", "at last"); err == nil {
 		t.Fatal("the receiver was down")
 	}
-	if err := say(t, ch, channels.Reply, "e1", "at last"); err != nil {
+	if err := sendText(t, ch, channels.Reply, "e1", "at last"); err != nil {
 		t.Fatal(err)
 	}
 	a := ch.Hook(t.Context(), post)
-	if got := answer(t, a); a.Status != http.StatusOK || got["answer"] != "at last" {
+	if got := decodeAnswer(t, a); a.Status != http.StatusOK || got["answer"] != "at last" {
 		t.Errorf("%+v", a)
 	}
 	if got := r.Arrived(); len(got) != 1 || got[0] != "at last" {
@@ -398,9 +398,9 @@ func FuzzHook(f *testing.F) {
 		if strings.Contains(body, `"wait"`) {
 			t.Skip("the post waits for its answer")
 		}
-		p := signed(body)
+		p := signPost(body)
 		if stamp != "" {
-			p.Header = http.Header{"X-Hob-Signature": {"v1=" + mac(stamp+"."+key+"."+body)}, "X-Hob-Timestamp": {stamp}, "Idempotency-Key": {key}}
+			p.Header = http.Header{"X-Hob-Signature": {"v1=" + signText(stamp+"."+key+"."+body)}, "X-Hob-Timestamp": {stamp}, "Idempotency-Key": {key}}
 		}
 		if a := ch.Hook(t.Context(), p); a.Status != 202 && a.Status != 400 && a.Status != 401 && a.Status != 503 {
 			t.Errorf("Hook = %+v", a)

@@ -119,8 +119,8 @@ func (r *receiver) Stall() func() {
 	return sync.OnceFunc(func() { close(c) })
 }
 
-// open creates a channel whose connections are closed at the end of the test.
-func open(t *testing.T, r *receiver) *webhook.Channel {
+// openChannel creates a channel whose connections are closed at the end of the test.
+func openChannel(t *testing.T, r *receiver) *webhook.Channel {
 	t.Helper()
 	ch, err := webhook.New(webhook.Config{URL: r.srv.URL + "/hook?token=abc", Secret: secret}, nil)
 	if err != nil {
@@ -137,7 +137,7 @@ func open(t *testing.T, r *receiver) *webhook.Channel {
 func TestConformance(t *testing.T) {
 	channelstest.Conform(t, func(t *testing.T) (channels.Channel, channelstest.Platform) {
 		r := newReceiver(t)
-		return open(t, r), r
+		return openChannel(t, r), r
 	})
 }
 
@@ -167,7 +167,7 @@ func TestAnswers(t *testing.T) {
 			r.fails = []int{c.code}
 			r.header.Set("Retry-After", c.after)
 			r.header.Set("Location", r.srv.URL+"/elsewhere")
-			_, err := open(t, r).Send(t.Context(), channels.Delivery{ID: "d1", Text: "x"})
+			_, err := openChannel(t, r).Send(t.Context(), channels.Delivery{ID: "d1", Text: "x"})
 			if channels.ClassOf(err) != c.class || err == nil || !strings.Contains(err.Error(), c.says) {
 				t.Fatalf("class %d, error %v", channels.ClassOf(err), err)
 			}
@@ -183,7 +183,7 @@ func TestAnswers(t *testing.T) {
 
 func TestUnreachable(t *testing.T) {
 	r := newReceiver(t)
-	ch := open(t, r)
+	ch := openChannel(t, r)
 	r.srv.Close()
 	_, err := ch.Send(t.Context(), channels.Delivery{ID: "d1", Text: "x"})
 	e, ok := errors.AsType[*channels.Error](err)

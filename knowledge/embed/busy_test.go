@@ -29,13 +29,13 @@ func TestForget_WhileTheEmbedderWorks(t *testing.T) {
 	w := newFixture(t, embedtest.Options{})
 	b := &busyEmbedder{Embedder: w.opt.Embedder}
 	w.opt.Embedder = b
-	w.open()
-	w.put(knowledge.Doc{Ref: "tea", Text: "green tea"})
+	w.openVectors()
+	w.putDocs(knowledge.Doc{Ref: "tea", Text: "green tea"})
 	w.catchUp()
 	secret := knowledge.Doc{Ref: "secret", Text: "kestrel 9981 opens the cabin"}
-	w.put(secret, knowledge.Doc{Ref: "car", Text: "a red car"})
+	w.putDocs(secret, knowledge.Doc{Ref: "car", Text: "a red car"})
 	b.during = func() { // during the call
-		w.remove("secret")
+		w.removeNote("secret")
 		if _, err := w.Forget(t.Context()); err != nil {
 			t.Error(err)
 		}
@@ -44,15 +44,15 @@ func TestForget_WhileTheEmbedderWorks(t *testing.T) {
 	if folderContains(t, w.dir, embedtest.Packed(w.opt.DocumentPrefix+secret.Text, embedtest.Options{})) {
 		t.Error("the folder still contains the vector of an erased text")
 	}
-	w.put(knowledge.Doc{Ref: "bus", Text: "a blue bus"})
+	w.putDocs(knowledge.Doc{Ref: "bus", Text: "a blue bus"})
 	b.during = func() {
 		if err := w.Reindex(t.Context()); err != nil {
 			t.Error(err)
 		}
 	}
 	w.catchUp()
-	if s := w.stats(); s.Held != 3 {
+	if s := w.currentStats(); s.Held != 3 {
 		t.Errorf("stats: %+v", s)
 	}
-	w.digest()
+	w.currentDigest()
 }

@@ -24,7 +24,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if child() {
+	if isChild() {
 		os.Exit(1)
 	}
 	goleak.VerifyTestMain(m)
@@ -45,37 +45,37 @@ func newFixture(t *testing.T, o embedtest.Options) *vectorFixture {
 	t.Helper()
 	w := &vectorFixture{t: t, dir: t.TempDir(), srv: embedtest.New(t, o)}
 	st, err := storetest.Open(t.Context(), filepath.Join(w.dir, "hob.db"), knowledge.Migrations(), store.Options{})
-	fatal(t, err)
+	failOnError(t, err)
 	w.st = st
 	t.Cleanup(func() { _ = st.Close() })
 	w.base, err = knowledge.New(st, knowledge.Options{})
-	fatal(t, err)
+	failOnError(t, err)
 	w.opt = embed.Options{
 		Path: filepath.Join(w.dir, "vectors.db"), Store: st, Model: "local/hash", DocumentPrefix: "document: ", QueryPrefix: "query: ",
 		QueryTimeout: 30 * time.Second,
 	}
 	m, err := openai.New(openai.Options{Provider: "local", BaseURL: w.srv.URL, Model: "hash", HTTP: w.srv.Client()})
-	fatal(t, err)
+	failOnError(t, err)
 	w.opt.Embedder = m
-	w.open()
+	w.openVectors()
 	t.Cleanup(func() { _ = w.Close() })
 	return w
 }
 
-// open opens the vectors like a new process.
-func (w *vectorFixture) open() {
+// openVectors opens the vectors like a new process.
+func (w *vectorFixture) openVectors() {
 	w.t.Helper()
 	if w.Vectors != nil {
-		fatal(w.t, w.Close())
+		failOnError(w.t, w.Close())
 	}
 	var err error
 	w.Vectors, err = embed.New(w.opt)
-	fatal(w.t, err)
+	failOnError(w.t, err)
 }
 
-func (w *vectorFixture) put(docs ...knowledge.Doc) {
+func (w *vectorFixture) putDocs(docs ...knowledge.Doc) {
 	w.t.Helper()
-	fatal(w.t, w.st.Write(context.Background(), func(tx *store.Tx) error {
+	failOnError(w.t, w.st.Write(context.Background(), func(tx *store.Tx) error {
 		for _, d := range docs {
 			if d.Kind == "" {
 				d.Kind = "note"
@@ -89,46 +89,46 @@ func (w *vectorFixture) put(docs ...knowledge.Doc) {
 	}))
 }
 
-func (w *vectorFixture) remove(ref string) {
+func (w *vectorFixture) removeNote(ref string) {
 	w.t.Helper()
-	fatal(w.t, w.st.Write(context.Background(), func(tx *store.Tx) error { return w.base.UnindexTx(tx, "note", ref) }))
+	failOnError(w.t, w.st.Write(context.Background(), func(tx *store.Tx) error { return w.base.UnindexTx(tx, "note", ref) }))
 }
 
 func (w *vectorFixture) catchUp() {
 	w.t.Helper()
-	fatal(w.t, w.CatchUp(w.t.Context(), nil))
+	failOnError(w.t, w.CatchUp(w.t.Context(), nil))
 }
 
-// find calls Nearest and returns the refs of the rows.
-func (w *vectorFixture) find(text string, kinds, realms []string, limit int) []string {
+// findNearest calls Nearest and returns the refs of the rows.
+func (w *vectorFixture) findNearest(text string, kinds, realms []string, limit int) []string {
 	w.t.Helper()
 	q := w.st.Reader(w.t.Context())
 	hits, err := w.Nearest(w.t.Context(), q, text, kinds, realms, limit)
-	fatal(w.t, err)
+	failOnError(w.t, err)
 	var out []string
 	for _, h := range hits {
 		var ref string
-		fatal(w.t, q.QueryRow(`SELECT ref FROM docs WHERE n = ?`, h.N).Scan(&ref))
+		failOnError(w.t, q.QueryRow(`SELECT ref FROM docs WHERE n = ?`, h.N).Scan(&ref))
 		out = append(out, ref)
 	}
 	return out
 }
 
-func (w *vectorFixture) digest() string {
+func (w *vectorFixture) currentDigest() string {
 	w.t.Helper()
 	sum, _, err := w.Digest(w.t.Context())
-	fatal(w.t, err)
+	failOnError(w.t, err)
 	return sum
 }
 
-func (w *vectorFixture) stats() embed.Stats {
+func (w *vectorFixture) currentStats() embed.Stats {
 	w.t.Helper()
 	s, err := w.Stats(w.t.Context())
-	fatal(w.t, err)
+	failOnError(w.t, err)
 	return s
 }
 
-func fatal(t testing.TB, err error) {
+func failOnError(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -142,13 +142,13 @@ var (
 
 func TestMeaning(t *testing.T) {
 	w := newFixture(t, embedtest.Options{Same: []string{"car automobile vehicle", "keys key"}})
-	w.put(
+	w.putDocs(
 		knowledge.Doc{Ref: "tea", Text: "green tea stands in the kitchen"},
 		knowledge.Doc{Ref: "car", Text: "the automobile is in the garage"},
 		knowledge.Doc{Ref: "other", Text: "the vehicle of somebody else", Realm: "work"},
 		knowledge.Doc{Ref: "old", Kind: "retired", Text: "the automobile stands outside"},
 	)
-	if got := w.find("where is my car", notes, mine, 3); got != nil || w.srv.Calls() != 0 {
+	if got := w.findNearest("where is my car", notes, mine, 3); got != nil || w.srv.Calls() != 0 {
 		t.Errorf("search without vectors: got %v with %d calls", got, w.srv.Calls())
 	}
 	w.catchUp()
@@ -167,7 +167,7 @@ func TestMeaning(t *testing.T) {
 		{"blank", "  ", notes, mine, 3, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := w.find(tt.text, tt.kinds, tt.realms, tt.limit)
+			got := w.findNearest(tt.text, tt.kinds, tt.realms, tt.limit)
 			slices.Sort(got)
 			if !slices.Equal(got, tt.want) {
 				t.Errorf("got %v", got)
@@ -179,18 +179,18 @@ func TestMeaning(t *testing.T) {
 			t.Errorf("embedded without a prefix: %q", text)
 		}
 	}
-	if s := w.stats(); s.Held != 4 || s.Behind != 0 || s.Anew || s.Numbers != 256 {
+	if s := w.currentStats(); s.Held != 4 || s.Behind != 0 || s.Anew || s.Numbers != 256 {
 		t.Errorf("stats: %+v", s)
 	}
 }
 
 func TestQuery_RecentOneCostsNothing(t *testing.T) {
 	w := newFixture(t, embedtest.Options{})
-	w.put(knowledge.Doc{Ref: "a", Text: "tea"})
+	w.putDocs(knowledge.Doc{Ref: "a", Text: "tea"})
 	w.catchUp()
 	before := w.srv.Calls()
 	for range 3 {
-		w.find("tea", notes, mine, 1)
+		w.findNearest("tea", notes, mine, 1)
 	}
 	if n := w.srv.Calls() - before; n != 1 {
 		t.Errorf("%d calls", n)
@@ -203,9 +203,9 @@ func TestFollow(t *testing.T) {
 	for i := range 700 { // more than one chunk, and more than one read
 		docs = append(docs, knowledge.Doc{Ref: fmt.Sprint("n", i), Text: fmt.Sprintf("note number%d about thing%d", i, i%7)})
 	}
-	w.put(docs...)
+	w.putDocs(docs...)
 	w.catchUp()
-	first := w.digest()
+	first := w.currentDigest()
 	texts := len(w.srv.Texts())
 	if texts != 700 {
 		t.Errorf("embedded %d texts for 700 rows", texts)
@@ -213,45 +213,45 @@ func TestFollow(t *testing.T) {
 	// An unchanged text is not embedded again after its row moves.
 	docs[5].Realm = "work"
 	docs[6].At = time.Unix(7, 0)
-	w.put(docs[5], docs[6])
+	w.putDocs(docs[5], docs[6])
 	w.catchUp()
 	if n := len(w.srv.Texts()) - texts; n != 0 {
 		t.Errorf("embedded %d unchanged texts again", n)
 	}
-	if got := w.find("number5", notes, []string{"work"}, 1); !slices.Equal(got, []string{"n5"}) {
+	if got := w.findNearest("number5", notes, []string{"work"}, 1); !slices.Equal(got, []string{"n5"}) {
 		t.Errorf("search in the new realm: %v", got)
 	}
-	if got := w.find("number5", notes, mine, 1); slices.Contains(got, "n5") {
+	if got := w.findNearest("number5", notes, mine, 1); slices.Contains(got, "n5") {
 		t.Errorf("search in the old realm: %v", got)
 	}
 	docs[5].Realm = ""
-	w.put(docs[5])
+	w.putDocs(docs[5])
 	for i := range 300 {
-		w.remove(fmt.Sprint("n", 3*i%700))
+		w.removeNote(fmt.Sprint("n", 3*i%700))
 	}
 	docs[100].Text = "something quite different"
-	w.put(docs[100])
+	w.putDocs(docs[100])
 	w.catchUp()
-	if got := w.find("quite different", notes, mine, 1); !slices.Equal(got, []string{"n100"}) {
+	if got := w.findNearest("quite different", notes, mine, 1); !slices.Equal(got, []string{"n100"}) {
 		t.Errorf("changed: %v", got)
 	}
-	held := w.digest()
+	held := w.currentDigest()
 	if held == first {
 		t.Error("the digest did not change")
 	}
-	fatal(t, w.Reindex(t.Context()))
-	if s := w.stats(); !s.Anew || s.Held == 0 {
+	failOnError(t, w.Reindex(t.Context()))
+	if s := w.currentStats(); !s.Anew || s.Held == 0 {
 		t.Errorf("during a rebuild: %+v", s)
 	}
 	w.catchUp()
-	if again := w.digest(); again != held {
+	if again := w.currentDigest(); again != held {
 		t.Error("vectors differ after Reindex")
 	}
-	fatal(t, w.Close())
-	fatal(t, os.Remove(w.opt.Path))
-	w.open()
+	failOnError(t, w.Close())
+	failOnError(t, os.Remove(w.opt.Path))
+	w.openVectors()
 	w.catchUp()
-	if again := w.digest(); again != held {
+	if again := w.currentDigest(); again != held {
 		t.Error("vectors differ after a rebuild from scratch")
 	}
 }
@@ -275,18 +275,18 @@ func TestOpen_UnusableFiles(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newFixture(t, embedtest.Options{})
-			w.put(knowledge.Doc{Ref: "tea", Text: "green tea"}, knowledge.Doc{Ref: "car", Text: "a car"})
+			w.putDocs(knowledge.Doc{Ref: "tea", Text: "green tea"}, knowledge.Doc{Ref: "car", Text: "a car"})
 			w.catchUp()
-			held := w.digest()
-			fatal(t, w.Close())
-			fatal(t, spoil(w.opt.Path))
-			w.open()
+			held := w.currentDigest()
+			failOnError(t, w.Close())
+			failOnError(t, spoil(w.opt.Path))
+			w.openVectors()
 			for range 2 { // the damage may only be noticed on first use
 				if w.CatchUp(t.Context(), nil) == nil {
 					break
 				}
 			}
-			if got := w.digest(); got != held {
+			if got := w.currentDigest(); got != held {
 				t.Error("the rebuilt vectors differ")
 			}
 		})
@@ -297,21 +297,21 @@ func TestOpen_UnusableFiles(t *testing.T) {
 // again.
 func TestOpen_OlderFile(t *testing.T) {
 	w := newFixture(t, embedtest.Options{})
-	w.put(knowledge.Doc{Ref: "tea", Text: "green tea"})
+	w.putDocs(knowledge.Doc{Ref: "tea", Text: "green tea"})
 	w.catchUp()
-	fatal(t, w.Close())
+	failOnError(t, w.Close())
 	old, err := os.ReadFile(w.opt.Path)
-	fatal(t, err)
-	w.open()
-	w.put(knowledge.Doc{Ref: "car", Text: "a car"})
-	w.remove("tea")
+	failOnError(t, err)
+	w.openVectors()
+	w.putDocs(knowledge.Doc{Ref: "car", Text: "a car"})
+	w.removeNote("tea")
 	w.catchUp()
-	held := w.digest()
-	fatal(t, w.Close())
-	fatal(t, os.WriteFile(w.opt.Path, old, 0o600))
-	w.open()
+	held := w.currentDigest()
+	failOnError(t, w.Close())
+	failOnError(t, os.WriteFile(w.opt.Path, old, 0o600))
+	w.openVectors()
 	w.catchUp()
-	if w.digest() != held {
+	if w.currentDigest() != held {
 		t.Error("vectors differ after restoring an older file")
 	}
 }
@@ -325,36 +325,36 @@ func TestOpen_OlderStore(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newFixture(t, embedtest.Options{})
-			w.put(knowledge.Doc{Ref: "tea", Text: "green tea"})
+			w.putDocs(knowledge.Doc{Ref: "tea", Text: "green tea"})
 			w.catchUp()
 			copied := filepath.Join(t.TempDir(), "copy.db")
-			fatal(t, w.st.Backup(t.Context(), copied))
+			failOnError(t, w.st.Backup(t.Context(), copied))
 			lost := knowledge.Doc{Ref: "car", Text: "kestrel 9981"}
-			w.put(lost)
+			w.putDocs(lost)
 			w.catchUp()
-			fatal(t, w.Close())
+			failOnError(t, w.Close())
 			path := w.st.Path()
-			fatal(t, w.st.Close())
-			fatal(t, os.Rename(copied, path))
+			failOnError(t, w.st.Close())
+			failOnError(t, os.Rename(copied, path))
 			st, err := storetest.Open(t.Context(), path, knowledge.Migrations(), store.Options{})
-			fatal(t, err)
+			failOnError(t, err)
 			t.Cleanup(func() { _ = st.Close() })
 			w.st, w.opt.Store = st, st
 			w.base, err = knowledge.New(st, knowledge.Options{})
-			fatal(t, err)
-			w.put(knowledge.Doc{Ref: "tea", Text: "black tea"})
+			failOnError(t, err)
+			w.putDocs(knowledge.Doc{Ref: "tea", Text: "black tea"})
 			w.Vectors, err = embed.New(w.opt)
-			fatal(t, err)
+			failOnError(t, err)
 			t.Cleanup(func() { _ = w.Close() })
-			fatal(t, f(w))
+			failOnError(t, f(w))
 			w.catchUp()
 			if folderContains(t, w.dir, embedtest.Packed(w.opt.DocumentPrefix+lost.Text, embedtest.Options{})) {
 				t.Error("a deleted row still has a vector")
 			}
-			if s := w.stats(); s.Held != 1 || s.Behind != 0 {
+			if s := w.currentStats(); s.Held != 1 || s.Behind != 0 {
 				t.Errorf("%+v", s)
 			}
-			if got := w.find("black tea", notes, mine, 1); !slices.Equal(got, []string{"tea"}) {
+			if got := w.findNearest("black tea", notes, mine, 1); !slices.Equal(got, []string{"tea"}) {
 				t.Errorf("got %v", got)
 			}
 		})
@@ -363,23 +363,23 @@ func TestOpen_OlderStore(t *testing.T) {
 
 func TestOpen_OtherModel(t *testing.T) {
 	w := newFixture(t, embedtest.Options{})
-	w.put(knowledge.Doc{Ref: "tea", Text: "green tea"}, knowledge.Doc{Ref: "car", Text: "a car"})
+	w.putDocs(knowledge.Doc{Ref: "tea", Text: "green tea"}, knowledge.Doc{Ref: "car", Text: "a car"})
 	w.catchUp()
 	w.opt.Model = "local/other"
-	w.open()
-	if got := w.find("tea", notes, mine, 3); got != nil {
+	w.openVectors()
+	if got := w.findNearest("tea", notes, mine, 3); got != nil {
 		t.Errorf("vectors of two models were compared: %v", got)
 	}
-	if s := w.stats(); !s.Anew {
+	if s := w.currentStats(); !s.Anew {
 		t.Errorf("stats: %+v", s)
 	}
 	w.catchUp()
-	if got := w.find("tea", notes, mine, 1); !slices.Equal(got, []string{"tea"}) {
+	if got := w.findNearest("tea", notes, mine, 1); !slices.Equal(got, []string{"tea"}) {
 		t.Errorf("got %v", got)
 	}
 	// The model returns vectors of another length under the same name.
 	w.srv.Numbers(32)
-	w.put(knowledge.Doc{Ref: "bike", Text: "a bike"})
+	w.putDocs(knowledge.Doc{Ref: "bike", Text: "a bike"})
 	if _, err := w.Nearest(t.Context(), w.st.Reader(t.Context()), "bike", notes, mine, 1); err == nil || !strings.Contains(err.Error(), "hob memory reindex") {
 		t.Errorf("got %v", err)
 	}
@@ -388,24 +388,24 @@ func TestOpen_OtherModel(t *testing.T) {
 			break
 		}
 	}
-	if s := w.stats(); s.Held != 3 || s.Numbers != 32 || s.Behind != 0 {
+	if s := w.currentStats(); s.Held != 3 || s.Numbers != 32 || s.Behind != 0 {
 		t.Errorf("stats: %+v", s)
 	}
 }
 
 func TestRun_ErrorsOnlyDelay(t *testing.T) {
 	w := newFixture(t, embedtest.Options{})
-	w.put(knowledge.Doc{Ref: "tea", Text: "green tea"})
+	w.putDocs(knowledge.Doc{Ref: "tea", Text: "green tea"})
 	w.srv.Down(true)
 	if err := w.CatchUp(t.Context(), nil); llm.KindOf(err) != llm.Unavailable {
 		t.Errorf("got %v", err)
 	}
-	if s := w.stats(); s.Held != 0 || s.Trouble == "" || s.Behind != 1 {
+	if s := w.currentStats(); s.Held != 0 || s.Trouble == "" || s.Behind != 1 {
 		t.Errorf("stats: %+v", s)
 	}
 	w.srv.Down(false)
 	w.catchUp()
-	if s := w.stats(); s.Held != 1 || s.Trouble != "" {
+	if s := w.currentStats(); s.Held != 1 || s.Trouble != "" {
 		t.Errorf("stats: %+v", s)
 	}
 	w.srv.Down(true)
@@ -416,11 +416,11 @@ func TestRun_ErrorsOnlyDelay(t *testing.T) {
 
 func TestQuery_DoesNotWaitForASlowEmbedder(t *testing.T) {
 	w := newFixture(t, embedtest.Options{})
-	w.put(knowledge.Doc{Ref: "tea", Text: "green tea"})
+	w.putDocs(knowledge.Doc{Ref: "tea", Text: "green tea"})
 	w.catchUp()
 	w.srv.Slow(time.Hour)
 	w.opt.QueryTimeout = time.Millisecond
-	w.open()
+	w.openVectors()
 	for i := range 4 {
 		if _, err := w.Nearest(t.Context(), w.st.Reader(t.Context()), fmt.Sprint("tea ", i), notes, mine, 1); !errors.Is(err, embed.ErrSlow) {
 			t.Fatalf("question %d: %v", i, err)
@@ -432,19 +432,19 @@ func TestQuery_DoesNotWaitForASlowEmbedder(t *testing.T) {
 func TestRun_RejectedTexts(t *testing.T) {
 	w := newFixture(t, embedtest.Options{Longest: 2000, Refused: "unspeakable"})
 	w.opt.Chars = 100_000
-	w.open()
+	w.openVectors()
 	for i := range 40 {
-		w.put(knowledge.Doc{Ref: fmt.Sprint(i), Text: fmt.Sprintf("row%d of many", i)})
+		w.putDocs(knowledge.Doc{Ref: fmt.Sprint(i), Text: fmt.Sprintf("row%d of many", i)})
 	}
-	w.put(
+	w.putDocs(
 		knowledge.Doc{Ref: "long", Text: "a long story " + strings.Repeat("and so on ", 5000)},
 		knowledge.Doc{Ref: "bad", Text: "something unspeakable"},
 	)
 	w.catchUp()
-	if s := w.stats(); s.Held != 41 || s.Refused != 1 {
+	if s := w.currentStats(); s.Held != 41 || s.Refused != 1 {
 		t.Errorf("stats: %+v", s)
 	}
-	if got := w.find("story", notes, mine, 1); !slices.Equal(got, []string{"long"}) {
+	if got := w.findNearest("story", notes, mine, 1); !slices.Equal(got, []string{"long"}) {
 		t.Errorf("got %v", got)
 	}
 	before := w.srv.Calls()
@@ -457,11 +457,11 @@ func TestRun_RejectedTexts(t *testing.T) {
 // If the embedder rejects every text, the embedder has failed, and no text counts as rejected.
 func TestRun_EmbedderRejectsEverything(t *testing.T) {
 	w := newFixture(t, embedtest.Options{Longest: 1})
-	w.put(knowledge.Doc{Ref: "tea", Text: "green tea"}, knowledge.Doc{Ref: "car", Text: "a car"})
+	w.putDocs(knowledge.Doc{Ref: "tea", Text: "green tea"}, knowledge.Doc{Ref: "car", Text: "a car"})
 	if err := w.CatchUp(t.Context(), nil); llm.KindOf(err) != llm.BadRequest && llm.KindOf(err) != llm.Overflow {
 		t.Errorf("got %v", err)
 	}
-	if s := w.stats(); s.Refused != 0 || s.Behind != 2 {
+	if s := w.currentStats(); s.Refused != 0 || s.Behind != 2 {
 		t.Errorf("stats: %+v", s)
 	}
 }
@@ -473,14 +473,14 @@ func TestForget_LeavesNothing(t *testing.T) {
 		docs = append(docs, knowledge.Doc{Ref: fmt.Sprint("n", i), Text: fmt.Sprintf("note number%d", i)})
 	}
 	secret := knowledge.Doc{Ref: "secret", Text: "kestrel 9981 opens the cabin"}
-	w.put(append(docs, secret)...)
+	w.putDocs(append(docs, secret)...)
 	w.catchUp()
 	packed := embedtest.Packed(w.opt.DocumentPrefix+secret.Text, embedtest.Options{})
 	if !folderContains(t, w.dir, packed) {
 		t.Fatal("the vector is missing before the test")
 	}
 	w.srv.Down(true) // erasing needs no embedder
-	w.remove("secret")
+	w.removeNote("secret")
 	n, err := w.Forget(t.Context())
 	if err != nil || n != 1 {
 		t.Errorf("%d rows, %v", n, err)
@@ -490,22 +490,22 @@ func TestForget_LeavesNothing(t *testing.T) {
 	}
 	w.srv.Down(false)
 	w.catchUp()
-	if s := w.stats(); s.Held != 60 {
+	if s := w.currentStats(); s.Held != 60 {
 		t.Errorf("stats: %+v", s)
 	}
-	w.digest()
+	w.currentDigest()
 }
 
 // Erasing during a full scan checks all rows.
 func TestForget_DuringAFullScan(t *testing.T) {
 	w := newFixture(t, embedtest.Options{})
 	secret := knowledge.Doc{Ref: "secret", Text: "kestrel 9981 opens the cabin"}
-	w.put(knowledge.Doc{Ref: "tea", Text: "green tea"}, secret)
+	w.putDocs(knowledge.Doc{Ref: "tea", Text: "green tea"}, secret)
 	w.catchUp()
-	fatal(t, w.Reindex(t.Context()))
+	failOnError(t, w.Reindex(t.Context()))
 	secret.Text = "something else"
-	w.put(secret)
-	fatal(t, w.st.Write(t.Context(), func(tx *store.Tx) error { // as if another consumer had processed the changes too
+	w.putDocs(secret)
+	failOnError(t, w.st.Write(t.Context(), func(tx *store.Tx) error { // as if another consumer had processed the changes too
 		_, err := tx.Exec(`DELETE FROM doc_changes`)
 		return err
 	}))
@@ -513,7 +513,7 @@ func TestForget_DuringAFullScan(t *testing.T) {
 		t.Errorf("%d rows, %v", n, err)
 	}
 	w.catchUp()
-	if got := w.find("something else", notes, mine, 1); !slices.Equal(got, []string{"secret"}) {
+	if got := w.findNearest("something else", notes, mine, 1); !slices.Equal(got, []string{"secret"}) {
 		t.Errorf("got %v", got)
 	}
 }
@@ -525,10 +525,10 @@ func TestRun(t *testing.T) {
 	go func() { ended <- w.Run(ctx) }()
 	for i := range 5 {
 		ref := fmt.Sprint("n", i)
-		w.put(knowledge.Doc{Ref: ref, Text: "note number" + ref})
+		w.putDocs(knowledge.Doc{Ref: ref, Text: "note number" + ref})
 		w.Changed()
 		deadline := time.Now().Add(60 * time.Second)
-		for !slices.Contains(w.find("number"+ref, notes, mine, 1), ref) {
+		for !slices.Contains(w.findNearest("number"+ref, notes, mine, 1), ref) {
 			if time.Now().After(deadline) {
 				t.Fatal("Run does not follow changes")
 			}
@@ -536,17 +536,17 @@ func TestRun(t *testing.T) {
 		}
 	}
 	stop()
-	fatal(t, <-ended)
+	failOnError(t, <-ended)
 }
 
 // folderContains reports whether a file in the folder contains part of the bytes.
 func folderContains(t *testing.T, dir string, b []byte) bool {
 	t.Helper()
 	files, err := os.ReadDir(dir)
-	fatal(t, err)
+	failOnError(t, err)
 	for _, f := range files {
 		have, err := os.ReadFile(filepath.Join(dir, f.Name()))
-		fatal(t, err)
+		failOnError(t, err)
 		for i := 0; i+16 <= len(b); i += 16 {
 			if strings.Contains(string(have), string(b[i:i+16])) {
 				return true

@@ -28,8 +28,8 @@ import (
 // test kills.
 const childEnv = "HOB_VECTORS_CHILD"
 
-// child reports whether this is the process that the test kills.
-func child() bool {
+// isChild reports whether this is the process that the test kills.
+func isChild() bool {
 	part := strings.Split(os.Getenv(childEnv), "|")
 	if len(part) != 3 {
 		return false
@@ -136,29 +136,29 @@ func TestKilled(t *testing.T) {
 	srv, dir := embedtest.New(t, embedtest.Options{}), t.TempDir()
 	r := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0))
 	for i := range kills {
-		kill(t, dir, srv.URL, r.Uint64(), time.Duration(r.IntN(200))*time.Millisecond)
+		killChild(t, dir, srv.URL, r.Uint64(), time.Duration(r.IntN(200))*time.Millisecond)
 		if i%4 == 3 || i == kills-1 {
 			asNew(t, dir, srv.URL)
 		}
 	}
 }
 
-func kill(t *testing.T, dir, url string, seed uint64, after time.Duration) {
+func killChild(t *testing.T, dir, url string, seed uint64, after time.Duration) {
 	t.Helper()
 	self, err := os.Executable()
-	fatal(t, err)
+	failOnError(t, err)
 	cmd := exec.CommandContext(t.Context(), self)
 	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s|%s|%d", childEnv, dir, url, seed))
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.StdoutPipe()
-	fatal(t, err)
-	fatal(t, cmd.Start())
+	failOnError(t, err)
+	failOnError(t, cmd.Start())
 	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil && !errors.Is(err, io.EOF) {
 		t.Fatal(err)
 	}
 	time.Sleep(after) // at a random time
-	fatal(t, cmd.Process.Kill())
+	failOnError(t, cmd.Process.Kill())
 	_, _ = io.Copy(io.Discard, out) // the process has ended
 	_ = cmd.Wait()                  // the error reports the kill
 	if stderr.Len() > 0 {
@@ -171,16 +171,16 @@ func asNew(t *testing.T, dir, url string) {
 	t.Helper()
 	digest := func(file string) (string, int) {
 		p, err := openPlace(t.Context(), dir, file, url)
-		fatal(t, err)
-		fatal(t, p.vecs.CatchUp(t.Context(), nil))
+		failOnError(t, err)
+		failOnError(t, p.vecs.CatchUp(t.Context(), nil))
 		sum, rows, err := p.vecs.Digest(t.Context())
-		fatal(t, err)
+		failOnError(t, err)
 		s, err := p.vecs.Stats(t.Context())
-		fatal(t, err)
+		failOnError(t, err)
 		if s.Behind != 0 || s.Anew {
 			t.Errorf("%s: vectors are not up to date: %+v", file, s)
 		}
-		fatal(t, errors.Join(p.vecs.Close(), p.st.Close()))
+		failOnError(t, errors.Join(p.vecs.Close(), p.st.Close()))
 		return sum, rows
 	}
 	held, rows := digest("vectors.db")
@@ -188,5 +188,5 @@ func asNew(t *testing.T, dir, url string) {
 	if held != fresh || rows != all || rows == 0 {
 		t.Fatalf("%d rows have vectors, want %d", rows, all)
 	}
-	fatal(t, os.Remove(filepath.Join(dir, "fresh.db")))
+	failOnError(t, os.Remove(filepath.Join(dir, "fresh.db")))
 }

@@ -16,8 +16,8 @@ import (
 	"hob/platform/store/storetest"
 )
 
-// forget runs an erasure request of the user.
-func (h *graphFixture) forget(f knowledge.ForgetRequest) {
+// forgetRows runs an erasure request of the user.
+func (h *graphFixture) forgetRows(f knowledge.ForgetRequest) {
 	h.t.Helper()
 	f.EveryRealm = true
 	going, err := h.b.PlanCommitted(h.t.Context(), f)
@@ -25,7 +25,7 @@ func (h *graphFixture) forget(f knowledge.ForgetRequest) {
 		h.t.Fatal(err)
 	}
 	e := going.Erasure
-	h.tx(func(tx *store.Tx) error {
+	h.writeTx(func(tx *store.Tx) error {
 		s := e.Scrubber()
 		if _, err := h.b.Eraser().EraseTx(tx, &e, s); err != nil {
 			return err
@@ -33,7 +33,7 @@ func (h *graphFixture) forget(f knowledge.ForgetRequest) {
 		_, err := h.g.Eraser().EraseTx(tx, &e, s)
 		return err
 	})
-	h.follow()
+	h.followChanges()
 }
 
 // listEntities returns the known entities with their names.
@@ -62,27 +62,27 @@ func (h *graphFixture) storedText() (out string) {
 	return strings.Join(list, "\n")
 }
 
-func (h *graphFixture) link(l knowledge.Link) (out knowledge.Linked) {
+func (h *graphFixture) linkEntities(l knowledge.Link) (out knowledge.Linked) {
 	h.t.Helper()
 	if l.Provenance == provenance.Unknown {
 		l.Provenance = provenance.Owner
 	}
 	l.At = noon
-	h.tx(func(tx *store.Tx) (err error) { out, err = h.g.LinkTx(tx, l); return err })
-	h.follow()
+	h.writeTx(func(tx *store.Tx) (err error) { out, err = h.g.LinkTx(tx, l); return err })
+	h.followChanges()
 	return out
 }
 
-func (h *graphFixture) note(ref, text string) {
+func (h *graphFixture) indexNote(ref, text string) {
 	h.t.Helper()
-	h.tx(func(tx *store.Tx) error {
+	h.writeTx(func(tx *store.Tx) error {
 		return h.b.IndexTx(tx, knowledge.Doc{Kind: "note", Ref: ref, Text: text, At: noon, Provenance: provenance.Owner})
 	})
-	h.follow()
+	h.followChanges()
 }
 
-// exported checks that the export is consistent.
-func (h *graphFixture) exported() {
+// checkExport checks that the export is consistent.
+func (h *graphFixture) checkExport() {
 	h.t.Helper()
 	there := map[string]bool{}
 	relations := 0
@@ -113,15 +113,15 @@ func TestIdentity_SharedAddressMerges(t *testing.T) {
 		{"untrusted text merges untrusted entities", provenance.Outside, provenance.Outside, one},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			h := open(t)
-			h.remember(tc.first, ana, bob, anas)
-			r := h.remember(tc.third, bobs)
+			h := openGraph(t)
+			h.rememberTexts(tc.first, ana, bob, anas)
+			r := h.rememberTexts(tc.third, bobs)
 			if d := cmp.Diff(tc.want, h.listNeighbors("Ana Silva")); d != "" {
 				t.Error(d)
 			}
-			h.exported()
-			h.tx(func(tx *store.Tx) error { return h.b.UndoRememberTx(tx, r.Fact.ID) })
-			h.follow()
+			h.checkExport()
+			h.writeTx(func(tx *store.Tx) error { return h.b.UndoRememberTx(tx, r.Fact.ID) })
+			h.followChanges()
 			if d := cmp.Diff(apart, h.listNeighbors("Ana Silva")); d != "" {
 				t.Errorf("after the undo: %s", d)
 			}
@@ -135,17 +135,17 @@ func TestIdentity_SharedAddressMerges(t *testing.T) {
 // If a statement such as "my sister is called Ana" gives the name of a role, the entity without a
 // name gets this name while the statement is valid.
 func TestIdentity_RoleGetsItsName(t *testing.T) {
-	h := open(t)
-	h.remember(provenance.Owner, "My sister lives in Vilnius")
-	h.remember(provenance.Outside, "My sister is called Mallory")
+	h := openGraph(t)
+	h.rememberTexts(provenance.Owner, "My sister lives in Vilnius")
+	h.rememberTexts(provenance.Outside, "My sister is called Mallory")
 	if got := h.listNeighbors("Mallory"); strings.Contains(strings.Join(got, "; "), "Vilnius") {
 		t.Errorf("untrusted text named the entity: %q", got)
 	}
-	h.remember(provenance.Owner, "My sister is called Ana")
+	h.rememberTexts(provenance.Owner, "My sister is called Ana")
 	if got := h.listNeighbors("Ana"); !slices.Contains(got, "Ana lives_in Vilnius") {
 		t.Errorf("listNeighbors = %q", got)
 	}
-	h.remember(provenance.Owner, "My sister is called Eva, not Ana")
+	h.rememberTexts(provenance.Owner, "My sister is called Eva, not Ana")
 	if got := h.listNeighbors("Eva"); !slices.Contains(got, "Eva lives_in Vilnius") {
 		t.Errorf("listNeighbors = %q", got)
 	}
@@ -156,22 +156,22 @@ func TestIdentity_RoleGetsItsName(t *testing.T) {
 
 // Two entities with the same name do not lead to further entities with each fact.
 func TestNamesakes(t *testing.T) {
-	h := open(t)
-	h.remember(provenance.Owner, "My friend Ana Silva lives in Kaunas")
-	h.tx(func(tx *store.Tx) error {
+	h := openGraph(t)
+	h.rememberTexts(provenance.Owner, "My friend Ana Silva lives in Kaunas")
+	h.writeTx(func(tx *store.Tx) error {
 		_, _, err := h.g.RestoreEntityTx(tx, knowledge.Entity{ID: "x1", Name: "Ana Silva", Kind: knowledge.Person, Aliases: []string{"ana@x.lt"}, Provenance: provenance.Outside})
 		return err
 	})
-	h.remember(provenance.Owner, "Ana Silva works at Acme", "Ana Silva drives a Volvo", "Ana Silva is married to Tomas Berg")
-	h.remember(provenance.Outside, "Ana Silva lives in Riga")
+	h.rememberTexts(provenance.Owner, "Ana Silva works at Acme", "Ana Silva drives a Volvo", "Ana Silva is married to Tomas Berg")
+	h.rememberTexts(provenance.Outside, "Ana Silva lives in Riga")
 	if d := cmp.Diff([]string{"Acme", "Ana Silva, ana@x.lt", "Ana Silva, my friend", "Kaunas", "Riga", "Tomas Berg", "Volvo"}, h.listEntities()); d != "" {
 		t.Error(d)
 	}
 	if got := h.listNeighbors("Tomas Berg"); !slices.Contains(got, "Tomas Berg married_to Ana Silva") {
 		t.Errorf("listNeighbors = %q", got)
 	}
-	h = open(t)
-	h.remember(provenance.Owner, "My sister Ana lives in Kaunas", "My sister Eva lives in Riga", "My sister likes tea", "My sister works at Acme", "My sister drives a Volvo")
+	h = openGraph(t)
+	h.rememberTexts(provenance.Owner, "My sister Ana lives in Kaunas", "My sister Eva lives in Riga", "My sister likes tea", "My sister works at Acme", "My sister drives a Volvo")
 	if d := cmp.Diff([]string{"Acme", "Ana, my sister", "Eva, my sister", "Kaunas", "Riga", "Volvo", "my sister"}, h.listEntities()); d != "" {
 		t.Error(d)
 	}
@@ -186,46 +186,46 @@ func TestForget_KeepsOtherStatements(t *testing.T) {
 		around []string // relations around Ana
 	}{
 		{"source with an independent fact", func(h *graphFixture) knowledge.ForgetRequest {
-			h.tx(func(tx *store.Tx) error {
+			h.writeTx(func(tx *store.Tx) error {
 				_, err := h.b.RememberTx(tx, knowledge.Fact{Text: "My friend Ana Silva likes tea", Provenance: provenance.Owner, CreatedAt: noon, Source: "event:1", Event: "1"})
 				return err
 			})
-			h.remember(provenance.Owner, "Ana works at Acme")
+			h.rememberTexts(provenance.Owner, "Ana works at Acme")
 			return knowledge.ForgetRequest{Source: "event:1"}
 		}, []string{"Acme", "Ana"}, "silva", []string{"Ana works_at Acme"}},
 		{"fact with an independent fact", func(h *graphFixture) knowledge.ForgetRequest {
-			r := h.remember(provenance.Owner, "My friend Ana Silva works at Acme")
-			h.remember(provenance.Owner, "Ana drives a Volvo")
+			r := h.rememberTexts(provenance.Owner, "My friend Ana Silva works at Acme")
+			h.rememberTexts(provenance.Owner, "Ana drives a Volvo")
 			return knowledge.ForgetRequest{ID: r.Fact.ID}
 		}, []string{"Ana", "Volvo"}, "silva", []string{"Ana drives Volvo"}},
 		{"fact with an independent link", func(h *graphFixture) knowledge.ForgetRequest {
-			r := h.remember(provenance.Owner, "My friend Ana Silva works at Acme")
-			h.link(knowledge.Link{From: "Ana", Relation: "knows", To: "Otto"})
+			r := h.rememberTexts(provenance.Owner, "My friend Ana Silva works at Acme")
+			h.linkEntities(knowledge.Link{From: "Ana", Relation: "knows", To: "Otto"})
 			return knowledge.ForgetRequest{ID: r.Fact.ID}
 		}, []string{"Ana", "Otto"}, "silva", []string{"Ana knows Otto"}},
 		{"fact that names the person in a note", func(h *graphFixture) knowledge.ForgetRequest {
-			h.note("n1", "Dinner with Quark")
-			r := h.remember(provenance.Owner, "My friend Quark works at Acme")
+			h.indexNote("n1", "Dinner with Quark")
+			r := h.rememberTexts(provenance.Owner, "My friend Quark works at Acme")
 			return knowledge.ForgetRequest{ID: r.Fact.ID}
 		}, nil, "quark", nil},
 		{"link with an independent fact", func(h *graphFixture) knowledge.ForgetRequest {
-			h.link(knowledge.Link{From: "Ana Quark", Relation: "married to", To: "Otto", Source: "event:1"})
-			h.remember(provenance.Owner, "Ana works at Acme")
+			h.linkEntities(knowledge.Link{From: "Ana Quark", Relation: "married to", To: "Otto", Source: "event:1"})
+			h.rememberTexts(provenance.Owner, "Ana works at Acme")
 			return knowledge.ForgetRequest{Source: "event:1"}
 		}, []string{"Acme", "Ana"}, "quark", []string{"Ana works_at Acme"}},
 		{"link with an independent note", func(h *graphFixture) knowledge.ForgetRequest {
-			h.link(knowledge.Link{From: "Ana Quark", Relation: "married to", To: "Otto", Source: "event:1"})
-			h.note("n1", "Dinner with Ana Quark")
+			h.linkEntities(knowledge.Link{From: "Ana Quark", Relation: "married to", To: "Otto", Source: "event:1"})
+			h.indexNote("n1", "Dinner with Ana Quark")
 			return knowledge.ForgetRequest{Source: "event:1"}
 		}, nil, "quark", nil},
 		{"link with an independent link", func(h *graphFixture) knowledge.ForgetRequest {
-			h.link(knowledge.Link{From: "Ana Quark", Relation: "married to", To: "Otto", Source: "event:1"})
-			h.link(knowledge.Link{From: "Ana", Relation: "knows", To: "Kim", Source: "event:2"})
+			h.linkEntities(knowledge.Link{From: "Ana Quark", Relation: "married to", To: "Otto", Source: "event:1"})
+			h.linkEntities(knowledge.Link{From: "Ana", Relation: "knows", To: "Kim", Source: "event:2"})
 			return knowledge.ForgetRequest{Source: "event:1"}
 		}, []string{"Ana", "Kim"}, "quark", []string{"Ana knows Kim"}},
 		{"import with an independent import", func(h *graphFixture) knowledge.ForgetRequest {
 			for source, alias := range map[string]string{"import:a": "a@quark.lt", "import:b": "ana@x.lt"} {
-				h.tx(func(tx *store.Tx) error {
+				h.writeTx(func(tx *store.Tx) error {
 					_, _, err := h.g.RestoreEntityTx(tx, knowledge.Entity{Name: "Ana", Kind: knowledge.Person, Aliases: []string{alias}, Provenance: provenance.Outside, Source: source})
 					return err
 				})
@@ -233,22 +233,22 @@ func TestForget_KeepsOtherStatements(t *testing.T) {
 			return knowledge.ForgetRequest{Source: "import:a"}
 		}, []string{"Ana, ana@x.lt"}, "quark", nil},
 		{"a name", func(h *graphFixture) knowledge.ForgetRequest {
-			h.link(knowledge.Link{From: "Ana Quark", Relation: "married to", To: "Otto Berg"})
+			h.linkEntities(knowledge.Link{From: "Ana Quark", Relation: "married to", To: "Otto Berg"})
 			return knowledge.ForgetRequest{Query: "Ana Quark", Everything: true}
 		}, []string{"Otto Berg"}, "quark", nil},
 		{"a name from two links", func(h *graphFixture) knowledge.ForgetRequest {
-			h.link(knowledge.Link{From: "Ana", Relation: "works at", To: "Quark Lane 7", Source: "event:1"})
-			h.link(knowledge.Link{From: "Otto", Relation: "works at", To: "Quark Lane 7", Source: "event:2"})
+			h.linkEntities(knowledge.Link{From: "Ana", Relation: "works at", To: "Quark Lane 7", Source: "event:1"})
+			h.linkEntities(knowledge.Link{From: "Otto", Relation: "works at", To: "Quark Lane 7", Source: "event:2"})
 			return knowledge.ForgetRequest{Query: "Quark Lane 7", Everything: true}
 		}, []string{"Ana", "Otto"}, "quark", nil},
 		{"a relation", func(h *graphFixture) knowledge.ForgetRequest {
-			h.link(knowledge.Link{From: "Ana", Relation: "guards the quark of", To: "Otto", Source: "event:1"})
+			h.linkEntities(knowledge.Link{From: "Ana", Relation: "guards the quark of", To: "Otto", Source: "event:1"})
 			return knowledge.ForgetRequest{Query: "guards the quark", Everything: true}
 		}, []string{"Ana", "Otto"}, "quark", nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			h := open(t)
-			h.forget(tc.make(h))
+			h := openGraph(t)
+			h.forgetRows(tc.make(h))
 			if d := cmp.Diff(tc.want, h.listEntities()); d != "" {
 				t.Error(d)
 			}
@@ -264,14 +264,14 @@ func TestForget_KeepsOtherStatements(t *testing.T) {
 
 // A link made in a conversation is erased with it.
 func TestForget_Conversation(t *testing.T) {
-	h := open(t)
+	h := openGraph(t)
 	b, err := knowledge.New(h.st, knowledge.Options{Graph: h.g, Events: func(store.Querier, string) ([]string, error) { return []string{"1"}, nil }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	h.b = b
-	h.link(knowledge.Link{From: "Zelda Quark", Relation: "married to", To: "Otto", Source: "event:1"})
-	h.forget(knowledge.ForgetRequest{Source: "session:s1"})
+	h.linkEntities(knowledge.Link{From: "Zelda Quark", Relation: "married to", To: "Otto", Source: "event:1"})
+	h.forgetRows(knowledge.ForgetRequest{Source: "session:s1"})
 	if got := h.listEntities(); got != nil {
 		t.Errorf("erased entities remain: %q", got)
 	}
@@ -279,13 +279,13 @@ func TestForget_Conversation(t *testing.T) {
 
 // A link that belongs to a fact is valid as long as the fact.
 func TestLink_OfAFact(t *testing.T) {
-	h := open(t)
-	f := h.remember(provenance.Owner, "Uwe lives in Riga").Fact
-	h.link(knowledge.Link{From: "Uwe", Relation: "neighbour of", To: "me", Fact: f.ID, Source: "event:1"})
+	h := openGraph(t)
+	f := h.rememberTexts(provenance.Owner, "Uwe lives in Riga").Fact
+	h.linkEntities(knowledge.Link{From: "Uwe", Relation: "neighbour of", To: "me", Fact: f.ID, Source: "event:1"})
 	if d := cmp.Diff([]string{"Uwe lives_in Riga", "Uwe neighbour_of you"}, h.listNeighbors("Uwe")); d != "" {
 		t.Error(d)
 	}
-	r := h.remember(provenance.Owner, "Uwe moved to Vilnius")
+	r := h.rememberTexts(provenance.Owner, "Uwe moved to Vilnius")
 	if d := cmp.Diff([]string{"Uwe lives_in Riga (over)", "Uwe lives_in Vilnius", "Uwe neighbour_of you (over)"}, h.listNeighbors("Uwe")); d != "" || len(r.Retired) != 1 {
 		t.Errorf("after a correction (%+v): %s", r.Retired, d)
 	}
@@ -296,23 +296,23 @@ func TestLink_OfAFact(t *testing.T) {
 	if !errors.Is(err, knowledge.ErrNoEntity) {
 		t.Errorf("link for a retired fact: got %v, want ErrNobody", err)
 	}
-	h.tx(func(tx *store.Tx) error { return h.b.UndoRememberTx(tx, r.Fact.ID) })
-	h.follow()
+	h.writeTx(func(tx *store.Tx) error { return h.b.UndoRememberTx(tx, r.Fact.ID) })
+	h.followChanges()
 	if d := cmp.Diff([]string{"Uwe lives_in Riga", "Uwe neighbour_of you"}, h.listNeighbors("Uwe")); d != "" {
 		t.Errorf("after the undo: %s", d)
 	}
-	h.forget(knowledge.ForgetRequest{ID: f.ID})
+	h.forgetRows(knowledge.ForgetRequest{ID: f.ID})
 	if got := h.listEntities(); got != nil {
 		t.Errorf("entities after the fact was erased: %q", got)
 	}
 }
 
 func TestUnlink_KeepsEarlierData(t *testing.T) {
-	h := open(t)
-	h.remember(provenance.Owner, "Ana Silva works at Acme")
+	h := openGraph(t)
+	h.rememberTexts(provenance.Owner, "Ana Silva works at Acme")
 	before := h.storedText()
-	out := h.link(knowledge.Link{From: "Ana", Relation: "knows", To: "Otto"})
-	h.tx(func(tx *store.Tx) error { return h.g.UnlinkTx(tx, out.Relation.ID, out.Made) })
+	out := h.linkEntities(knowledge.Link{From: "Ana", Relation: "knows", To: "Otto"})
+	h.writeTx(func(tx *store.Tx) error { return h.g.UnlinkTx(tx, out.Relation.ID, out.Made) })
 	if d := cmp.Diff(before, h.storedText()); d != "" {
 		t.Error(d)
 	}
@@ -320,8 +320,8 @@ func TestUnlink_KeepsEarlierData(t *testing.T) {
 
 // An id of an entity in another realm counts as unknown.
 func TestLink_StaysInItsNamespace(t *testing.T) {
-	h := open(t)
-	ana := h.link(knowledge.Link{From: "Ana", Relation: "knows", To: "Otto"}).From
+	h := openGraph(t)
+	ana := h.linkEntities(knowledge.Link{From: "Ana", Relation: "knows", To: "Otto"}).From
 	err := h.st.Write(t.Context(), func(tx *store.Tx) error {
 		_, err := h.g.LinkTx(tx, knowledge.Link{From: ana.ID, Relation: "knows", To: "Kim", Realm: "guest", Provenance: provenance.Outside, At: noon})
 		return err
@@ -329,20 +329,20 @@ func TestLink_StaysInItsNamespace(t *testing.T) {
 	if !errors.Is(err, knowledge.ErrNoEntity) {
 		t.Errorf("%v", err)
 	}
-	h.link(knowledge.Link{From: "me", Relation: "knows", To: "Kim", Realm: "guest"})
+	h.linkEntities(knowledge.Link{From: "me", Relation: "knows", To: "Kim", Realm: "guest"})
 	if got := h.listNeighbors("Kim"); got != nil {
 		t.Errorf("entity of another realm is visible: %q", got)
 	}
 }
 
 func TestMentions_OfARow(t *testing.T) {
-	h := open(t)
-	h.remember(provenance.Owner, "My friend Ana Silva works at Acme")
-	h.note("n1", "Dinner with Ana Silva")
+	h := openGraph(t)
+	h.rememberTexts(provenance.Owner, "My friend Ana Silva works at Acme")
+	h.indexNote("n1", "Dinner with Ana Silva")
 	if got := h.rowsAround("Ana Silva", 0); !slices.Contains(got, "Dinner with Ana Silva") {
 		t.Fatalf("rowsAround = %q", got)
 	}
-	h.note("n1", "Dinner with Bob")
+	h.indexNote("n1", "Dinner with Bob")
 	if got := h.rowsAround("Ana Silva", 0); slices.Contains(got, "Dinner with Bob") {
 		t.Errorf("neighbors after the note changed: %q", got)
 	}
@@ -385,11 +385,11 @@ func TestFollow_SearchesEarlierRowsForNewNames(t *testing.T) {
 		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			h := open(t)
+			h := openGraph(t)
 			for i := range many {
-				h.note(fmt.Sprint("n", i), "Dinner with "+name(i))
+				h.indexNote(fmt.Sprint("n", i), "Dinner with "+name(i))
 			}
-			h.tx(func(tx *store.Tx) error {
+			h.writeTx(func(tx *store.Tx) error {
 				for i := range many {
 					if err := tc.give(h, tx, name(i)); err != nil {
 						return err
@@ -405,7 +405,7 @@ func TestFollow_SearchesEarlierRowsForNewNames(t *testing.T) {
 				t.Fatal(err)
 			}
 			h.g = g
-			h.follow()
+			h.followChanges()
 			for i := range many {
 				if got := h.rowsAround(name(i), 0); !slices.Contains(got, "Dinner with "+name(i)) {
 					t.Errorf("around %s: %q", name(i), got)
@@ -439,11 +439,11 @@ func TestOpen_OlderGraph(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := openAt(t, path)
-	h.remember(provenance.Owner, "Ana Quark works at Acme")
+	h.rememberTexts(provenance.Owner, "Ana Quark works at Acme")
 	if d := cmp.Diff([]string{"Ana Quark works_at Acme"}, h.listNeighbors("Ana Quark")); d != "" {
 		t.Error(d)
 	}
-	h.forget(knowledge.ForgetRequest{Query: "Ana Quark", Everything: true})
+	h.forgetRows(knowledge.ForgetRequest{Query: "Ana Quark", Everything: true})
 	if all := h.storedText(); strings.Contains(strings.ToLower(all), "quark") {
 		t.Errorf("erased text is still stored: %s", all)
 	}
@@ -451,13 +451,13 @@ func TestOpen_OlderGraph(t *testing.T) {
 
 // The store keeps changes until the graph has processed them, even if all other consumers have.
 func TestFollow_StoreKeepsUnprocessedChanges(t *testing.T) {
-	h := open(t)
-	h.tx(func(tx *store.Tx) error {
+	h := openGraph(t)
+	h.writeTx(func(tx *store.Tx) error {
 		_, err := h.b.RememberTx(tx, knowledge.Fact{Text: "Ana Quark works at Acme", Provenance: provenance.Owner, CreatedAt: noon})
 		return err
 	})
-	h.tx(func(tx *store.Tx) error { return h.b.AckChangesTx(tx, "index", 1) })
-	h.follow()
+	h.writeTx(func(tx *store.Tx) error { return h.b.AckChangesTx(tx, "index", 1) })
+	h.followChanges()
 	if d := cmp.Diff([]string{"Ana Quark works_at Acme"}, h.listNeighbors("Ana Quark")); d != "" {
 		t.Error(d)
 	}

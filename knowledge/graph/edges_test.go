@@ -14,7 +14,7 @@ import (
 	"hob/platform/store"
 )
 
-func (h *graphFixture) edges(w knowledge.EdgeQuery) (out []string) {
+func (h *graphFixture) listEdges(w knowledge.EdgeQuery) (out []string) {
 	h.t.Helper()
 	if w.Realms == nil {
 		w.Realms = []string{""}
@@ -39,9 +39,9 @@ func (h *graphFixture) edges(w knowledge.EdgeQuery) (out []string) {
 }
 
 func TestEdges_AnswerQuestions(t *testing.T) {
-	h := open(t)
-	h.remember(provenance.Owner, "Ada works at Vinted", "Ada is married to Tom", "Tom lives in Kaunas", "my sister is called Ona", "I work at Initech", "Bob works at Initech", "Bob lives in Riga until May 2020")
-	h.remember(provenance.Outside, "Mallory works at Vinted")
+	h := openGraph(t)
+	h.rememberTexts(provenance.Owner, "Ada works at Vinted", "Ada is married to Tom", "Tom lives in Kaunas", "my sister is called Ona", "I work at Initech", "Bob works at Initech", "Bob lives in Riga until May 2020")
+	h.rememberTexts(provenance.Outside, "Mallory works at Vinted")
 	for text, want := range map[string][]string{
 		"who works at Vinted?":                     {"Ada works at Vinted", "Mallory works at Vinted (outside)"},
 		"where does Ada's husband live?":           {"Ada is married to Tom", "Tom lives in Kaunas"},
@@ -55,44 +55,44 @@ func TestEdges_AnswerQuestions(t *testing.T) {
 		"does anyone that I know live in Kaunas?":  {"Tom lives in Kaunas"},
 		"who is the wife of Tom, and her employer": {"Ada is married to Tom", "Ada works at Vinted"},
 	} {
-		if d := cmp.Diff(want, h.edges(knowledge.EdgeQuery{Text: text})); d != "" {
+		if d := cmp.Diff(want, h.listEdges(knowledge.EdgeQuery{Text: text})); d != "" {
 			t.Errorf("%s (-want +got):\n%s", text, d)
 		}
 	}
-	if got := h.edges(knowledge.EdgeQuery{Text: "what did Ada say about the budget?", Around: true}); len(got) != 2 {
+	if got := h.listEdges(knowledge.EdgeQuery{Text: "what did Ada say about the budget?", Around: true}); len(got) != 2 {
 		t.Errorf("around: %q, want the 2 relations of Ada", got)
 	}
-	if got := h.edges(knowledge.EdgeQuery{Text: "who works at Vinted?", Realms: []string{"work"}}); got != nil {
+	if got := h.listEdges(knowledge.EdgeQuery{Text: "who works at Vinted?", Realms: []string{"work"}}); got != nil {
 		t.Errorf("another realm sees %q", got)
 	}
 }
 
 func TestEdges_AreBounded(t *testing.T) {
-	h := open(t)
+	h := openGraph(t)
 	for i := range 120 {
-		h.link(knowledge.Link{From: fmt.Sprintf("Worker%d", i), FromKind: knowledge.Person, Relation: "works at", To: "Hubco", Provenance: provenance.Owner, At: noon})
+		h.linkEntities(knowledge.Link{From: fmt.Sprintf("Worker%d", i), FromKind: knowledge.Person, Relation: "works at", To: "Hubco", Provenance: provenance.Owner, At: noon})
 	}
-	if got := len(h.edges(knowledge.EdgeQuery{Text: "who works at Hubco?"})); got != maxEdges {
+	if got := len(h.listEdges(knowledge.EdgeQuery{Text: "who works at Hubco?"})); got != maxEdges {
 		t.Errorf("%d relations, want %d", got, maxEdges)
 	}
-	if got := len(h.edges(knowledge.EdgeQuery{Text: "Hubco", Limit: 6, Around: true})); got != 6 {
+	if got := len(h.listEdges(knowledge.EdgeQuery{Text: "Hubco", Limit: 6, Around: true})); got != 6 {
 		t.Errorf("%d relations, want 6", got)
 	}
 }
 
 // A name from an unknown sender never replaces the name that the user gave a person.
 func TestEdges_ShowTrustedNames(t *testing.T) {
-	h := open(t)
-	h.remember(provenance.Outside, "Ada works at Evilcorp")
-	h.remember(provenance.Owner, "Ada lives in Vilnius")
-	if d := cmp.Diff([]string{"Ada lives in Vilnius", "Ada works at Evilcorp (outside)"}, h.edges(knowledge.EdgeQuery{Text: "Ada"})); d != "" {
+	h := openGraph(t)
+	h.rememberTexts(provenance.Outside, "Ada works at Evilcorp")
+	h.rememberTexts(provenance.Owner, "Ada lives in Vilnius")
+	if d := cmp.Diff([]string{"Ada lives in Vilnius", "Ada works at Evilcorp (outside)"}, h.listEdges(knowledge.EdgeQuery{Text: "Ada"})); d != "" {
 		t.Error(d)
 	}
 }
 
 func TestUpsert_KeepsTrustApart(t *testing.T) {
-	h := open(t)
-	h.remember(provenance.Owner, "Ada works at Vinted")
+	h := openGraph(t)
+	h.rememberTexts(provenance.Owner, "Ada works at Vinted")
 	upsert := func(src provenance.Source, name string, names ...string) (out knowledge.EntityChanged, err error) {
 		err = h.st.Write(t.Context(), func(tx *store.Tx) (err error) {
 			out, err = h.g.UpsertTx(tx, knowledge.EntityChange{Name: name, Names: names, Provenance: src, Source: "event:1", At: noon})
@@ -124,7 +124,7 @@ func TestUpsert_KeepsTrustApart(t *testing.T) {
 	if got := aliases(); got != "Ada Lovelace, ada@example.org" {
 		t.Errorf("aliases are %s", got)
 	}
-	h.tx(func(tx *store.Tx) error { return h.g.RevertUpsertTx(tx, done) })
+	h.writeTx(func(tx *store.Tx) error { return h.g.RevertUpsertTx(tx, done) })
 	if got := aliases(); got != "" {
 		t.Errorf("after the undo the aliases are %s", got)
 	}

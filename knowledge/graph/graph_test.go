@@ -25,7 +25,7 @@ type graphFixture struct {
 	g  *Graph
 }
 
-func open(t *testing.T) *graphFixture {
+func openGraph(t *testing.T) *graphFixture {
 	t.Helper()
 	return openAt(t, filepath.Join(t.TempDir(), "hob.db"))
 }
@@ -48,26 +48,26 @@ func openAt(t *testing.T, path string) *graphFixture {
 	return &graphFixture{t, st, b, g}
 }
 
-func (h *graphFixture) tx(f func(tx *store.Tx) error) {
+func (h *graphFixture) writeTx(f func(tx *store.Tx) error) {
 	h.t.Helper()
 	if err := h.st.Write(h.t.Context(), f); err != nil {
 		h.t.Fatal(err)
 	}
 }
 
-func (h *graphFixture) remember(src provenance.Source, texts ...string) (last knowledge.Remembered) {
+func (h *graphFixture) rememberTexts(src provenance.Source, texts ...string) (last knowledge.Remembered) {
 	h.t.Helper()
 	for _, s := range texts {
-		h.tx(func(tx *store.Tx) (err error) {
+		h.writeTx(func(tx *store.Tx) (err error) {
 			last, err = h.b.RememberTx(tx, knowledge.Fact{Text: s, Provenance: src, CreatedAt: noon})
 			return err
 		})
 	}
-	h.follow()
+	h.followChanges()
 	return last
 }
 
-func (h *graphFixture) follow() {
+func (h *graphFixture) followChanges() {
 	h.t.Helper()
 	for more := true; more; {
 		var err error
@@ -106,8 +106,8 @@ func (h *graphFixture) listNeighbors(text string) []string {
 }
 
 func TestFollow_DerivesGraphFromFacts(t *testing.T) {
-	h := open(t)
-	h.remember(provenance.Owner, "My sister lives in Vilnius", "My sister is called Ana", "Ana works at Initech and her phone number is 8 600 12345", "Tom is married to Ana", "Tom drives a Skoda")
+	h := openGraph(t)
+	h.rememberTexts(provenance.Owner, "My sister lives in Vilnius", "My sister is called Ana", "Ana works at Initech and her phone number is 8 600 12345", "Tom is married to Ana", "Tom drives a Skoda")
 	want := []string{
 		"Ana lives_in Vilnius", "Ana married_to Tom", "Ana sibling_of you", "Ana works_at Initech",
 	}
@@ -124,7 +124,7 @@ func TestFollow_DerivesGraphFromFacts(t *testing.T) {
 	if !slices.Contains(near, "Tom drives a Skoda") {
 		t.Errorf("two hops: %q", near)
 	}
-	h.remember(provenance.Owner, "Ana moved to Kaunas")
+	h.rememberTexts(provenance.Owner, "Ana moved to Kaunas")
 	if got := strings.Join(h.listNeighbors("Ana"), "; "); !strings.Contains(got, "Ana lives_in Kaunas") || !strings.Contains(got, "Ana lives_in Vilnius (over)") {
 		t.Errorf("after a correction: %s", got)
 	}
@@ -132,13 +132,13 @@ func TestFollow_DerivesGraphFromFacts(t *testing.T) {
 
 // A speaker with a name becomes an entity; another program or its user does not.
 func TestFollow_SpeakerBecomesAnEntity(t *testing.T) {
-	h := open(t)
+	h := openGraph(t)
 	for i, who := range []string{"owner", knowledge.ByYou, knowledge.ByChatGPT, knowledge.ByClaude, "Claude Martin"} {
-		h.tx(func(tx *store.Tx) error {
+		h.writeTx(func(tx *store.Tx) error {
 			return h.b.IndexTx(tx, knowledge.Doc{Kind: knowledge.KindTurn, Ref: string(rune(97 + i)), Text: "Hello there", At: noon, Provenance: provenance.Outside, Speaker: who})
 		})
 	}
-	h.follow()
+	h.followChanges()
 	list, err := h.g.Entities(h.st.Reader(t.Context()), Filter{Limit: 10})
 	if err != nil {
 		t.Fatal(err)
@@ -153,13 +153,13 @@ func TestFollow_SpeakerBecomesAnEntity(t *testing.T) {
 }
 
 func TestFollow_CorrectedFactKeepsItsEntity(t *testing.T) {
-	h := open(t)
-	h.remember(provenance.Owner, "my sister Ana works at Initech in Vilnius")
-	h.tx(func(tx *store.Tx) error {
+	h := openGraph(t)
+	h.rememberTexts(provenance.Owner, "my sister Ana works at Initech in Vilnius")
+	h.writeTx(func(tx *store.Tx) error {
 		return h.b.IndexTx(tx, knowledge.Doc{Kind: knowledge.KindTurn, Ref: "m1", Text: "Ana says that Initech in Vilnius is fine", At: noon, Provenance: provenance.Owner, Speaker: "owner"})
 	})
-	h.follow()
-	h.remember(provenance.Owner, "my sister Ana now works at Globex")
+	h.followChanges()
+	h.rememberTexts(provenance.Owner, "my sister Ana now works at Globex")
 	list, err := h.g.Entities(h.st.Reader(t.Context()), Filter{EveryRealm: true, Limit: 100})
 	if err != nil {
 		t.Fatal(err)
@@ -213,8 +213,8 @@ func TestIdentity(t *testing.T) {
 		{"two sisters", []string{"my sister Ana lives in Vilnius", "my sister Eva lives in Riga"}, 2},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			h := open(t)
-			h.remember(provenance.Owner, tc.facts...)
+			h := openGraph(t)
+			h.rememberTexts(provenance.Owner, tc.facts...)
 			list, err := h.g.Entities(h.st.Reader(t.Context()), Filter{Kind: knowledge.Person})
 			if err != nil {
 				t.Fatal(err)
@@ -228,7 +228,7 @@ func TestIdentity(t *testing.T) {
 }
 
 func TestLink(t *testing.T) {
-	h := open(t)
+	h := openGraph(t)
 	link := func(l knowledge.Link) (out knowledge.Linked, err error) {
 		l.Provenance, l.At = provenance.Owner, noon
 		err = h.st.Write(t.Context(), func(tx *store.Tx) (err error) { out, err = h.g.LinkTx(tx, l); return err })
@@ -245,7 +245,7 @@ func TestLink(t *testing.T) {
 	if _, err := link(knowledge.Link{From: "Ana", Relation: "knows", To: "ana silva"}); err == nil {
 		t.Error("link to itself was accepted")
 	}
-	h.tx(func(tx *store.Tx) error { return h.g.UnlinkTx(tx, first.Relation.ID, first.Made) })
+	h.writeTx(func(tx *store.Tx) error { return h.g.UnlinkTx(tx, first.Relation.ID, first.Made) })
 	list, err := h.g.Entities(h.st.Reader(t.Context()), Filter{})
 	if err != nil || len(list) != 0 {
 		t.Errorf("after the undo: %+v, %v", list, err)
@@ -253,14 +253,14 @@ func TestLink(t *testing.T) {
 }
 
 func TestForget_RemovesDerivedData(t *testing.T) {
-	h := open(t)
-	r := h.remember(provenance.Owner, "Ana lives in Vilnius")
-	h.tx(func(tx *store.Tx) error {
+	h := openGraph(t)
+	r := h.rememberTexts(provenance.Owner, "Ana lives in Vilnius")
+	h.writeTx(func(tx *store.Tx) error {
 		_, err := h.g.LinkTx(tx, knowledge.Link{From: "Bela Kestrel", Relation: "knows", To: "Carl", Provenance: provenance.Outside, Source: "mail:7"})
 		return err
 	})
-	h.forget(knowledge.ForgetRequest{ID: r.Fact.ID})
-	h.tx(func(tx *store.Tx) error {
+	h.forgetRows(knowledge.ForgetRequest{ID: r.Fact.ID})
+	h.writeTx(func(tx *store.Tx) error {
 		_, err := h.g.Eraser().EraseTx(tx, &erase.Erasure{Sources: []string{"mail:7"}}, erase.NewScrubber("Kestrel"))
 		return err
 	})
@@ -274,20 +274,20 @@ func TestForget_RemovesDerivedData(t *testing.T) {
 
 // A new name is found in earlier rows.
 func TestFollow_FindsEarlierRows(t *testing.T) {
-	h := open(t)
-	h.tx(func(tx *store.Tx) error {
+	h := openGraph(t)
+	h.writeTx(func(tx *store.Tx) error {
 		return h.b.IndexTx(tx, knowledge.Doc{Kind: "note", Ref: "n1", Text: "Ana brought the blue ladder back", At: noon, Provenance: provenance.Owner})
 	})
-	h.follow()
-	h.remember(provenance.Owner, "My sister is called Ana")
+	h.followChanges()
+	h.rememberTexts(provenance.Owner, "My sister is called Ana")
 	if got := h.rowsAround("my sister", 0); !slices.Contains(got, "Ana brought the blue ladder back") {
 		t.Errorf("around her: %q", got)
 	}
 }
 
 func TestFollow_UntrustedStaysUntrusted(t *testing.T) {
-	h := open(t)
-	h.remember(provenance.Outside, "Ana lives in Vilnius")
+	h := openGraph(t)
+	h.rememberTexts(provenance.Outside, "Ana lives in Vilnius")
 	list, err := h.g.Entities(h.st.Reader(t.Context()), Filter{Text: "ana"})
 	if err != nil || len(list) != 1 || !list[0].Provenance.Tainted() {
 		t.Errorf("Entities = %+v, %v", list, err)
@@ -295,14 +295,14 @@ func TestFollow_UntrustedStaysUntrusted(t *testing.T) {
 }
 
 func TestNear_HubIsLimited(t *testing.T) {
-	h := open(t)
+	h := openGraph(t)
 	for i := range 300 {
-		h.tx(func(tx *store.Tx) error {
+		h.writeTx(func(tx *store.Tx) error {
 			_, err := h.b.RememberTx(tx, knowledge.Fact{Text: "P" + strings.Repeat("x", i%20) + string(rune('a'+i%26)) + " works at Initech", Provenance: provenance.Owner, CreatedAt: noon})
 			return err
 		})
 	}
-	h.follow()
+	h.followChanges()
 	if got := h.rowsAround("Initech", 2); len(got) > 20 || len(got) == 0 {
 		t.Errorf("%d rows", len(got))
 	}

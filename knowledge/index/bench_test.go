@@ -37,7 +37,7 @@ func addZipfRows(w *indexFixture, b testing.TB, n int) *rand.Zipf {
 	z := rand.NewZipf(r, 1.1, 2, vocabulary)
 	kinds := []string{"fact", "note", "turn", "turn", "turn", "chunk"}
 	for i := 0; i < n; {
-		fatal(b, w.st.Write(b.Context(), func(tx *store.Tx) error {
+		failOnError(b, w.st.Write(b.Context(), func(tx *store.Tx) error {
 			for range 5000 {
 				if i++; i > n {
 					return nil
@@ -57,7 +57,7 @@ func addZipfRows(w *indexFixture, b testing.TB, n int) *rand.Zipf {
 	return z
 }
 
-func anonymous() int {
+func anonymousMemory() int {
 	runtime.GC()
 	debug.FreeOSMemory()
 	b, _ := os.ReadFile("/proc/self/status")
@@ -77,17 +77,17 @@ func BenchmarkWords(b *testing.B) {
 	if s := os.Getenv("HOB_BENCH_ROWS"); s != "" {
 		n, _ = strconv.Atoi(s)
 	}
-	w := open(b)
-	before := anonymous()
+	w := openFixture(b)
+	before := anonymousMemory()
 	z := addZipfRows(w, b, n)
 	start := time.Now()
-	fatal(b, w.ix.CatchUp(b.Context()))
+	failOnError(b, w.ix.CatchUp(b.Context()))
 	built := time.Since(start)
-	w.reopen(b, index.Options{})
-	w.find(b, "warm up")
+	w.reopenIndex(b, index.Options{})
+	w.findNotes(b, "warm up")
 	s, err := w.ix.Stats(b.Context())
-	fatal(b, err)
-	b.Logf("%d rows: built in %v, %d segments, %d MB on disk, anonymous %d kB more", n, built, s.Segments, s.Bytes>>20, anonymous()-before)
+	failOnError(b, err)
+	b.Logf("%d rows: built in %v, %d segments, %d MB on disk, anonymous %d kB more", n, built, s.Segments, s.Bytes>>20, anonymousMemory()-before)
 	pick := map[string]func(r *rand.Rand) string{
 		"rare": func(r *rand.Rand) string {
 			return randomWord(5000+r.Uint64N(20000)) + " " + randomWord(1000+r.Uint64N(4000))
@@ -114,7 +114,7 @@ func BenchmarkWords(b *testing.B) {
 			for b.Loop() {
 				q := knowledge.TermQuery{Text: pick[name](r), Kinds: []string{"fact", "note", "turn", "chunk", "task", "mail"}, Realms: []string{""}, Limit: 200, Loose: name == "loose"}
 				start := time.Now()
-				w.words(b, q)
+				w.searchTerms(b, q)
 				took = append(took, time.Since(start))
 			}
 			slices.Sort(took)

@@ -15,7 +15,7 @@ import (
 // A search that finds a damaged segment may retire the index at any time. No writer may block
 // forever.
 func TestWriter_RetiredIndexDoesNotBlock(t *testing.T) {
-	w := open(t)
+	w := openFixture(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	const rows = 200
@@ -25,21 +25,21 @@ func TestWriter_RetiredIndexDoesNotBlock(t *testing.T) {
 		for k := range rows {
 			docs = append(docs, knowledge.Doc{Ref: fmt.Sprint(i, "-", k), Text: fmt.Sprintf("row %d about milk", k)})
 		}
-		w.put(t, docs...)
-		w.remove(t, "0-0")
+		w.putDocs(t, docs...)
+		w.removeNotes(t, "0-0")
 		done := make(chan error)
 		go func() { done <- f(ctx) }()
 		for busy := true; busy; {
 			select {
 			case err := <-done:
-				fatal(t, err)
+				failOnError(t, err)
 				busy = false
 			case <-time.After(time.Duration(1+i) * time.Millisecond):
 				w.ix.Damage()
 			}
 		}
 	}
-	fatal(t, w.ix.CatchUp(ctx))
+	failOnError(t, w.ix.CatchUp(ctx))
 	if s, err := w.ix.Stats(ctx); err != nil || s.Rows != 6*rows-1 || s.Behind != 0 {
 		t.Errorf("Stats = %+v, %v", s, err)
 	}
@@ -47,16 +47,16 @@ func TestWriter_RetiredIndexDoesNotBlock(t *testing.T) {
 
 // A batch in progress when scorch is closed fails.
 func TestWriter_BatchFailsAfterClose(t *testing.T) {
-	w := open(t)
-	w.put(t, knowledge.Doc{Ref: "a", Text: "milk"})
-	fatal(t, w.ix.CatchUp(t.Context()))
+	w := openFixture(t)
+	w.putDocs(t, knowledge.Doc{Ref: "a", Text: "milk"})
+	failOnError(t, w.ix.CatchUp(t.Context()))
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	if err := w.ix.WriteClosed(ctx); err == nil || ctx.Err() != nil {
 		t.Errorf("%v, %v", err, ctx.Err())
 	}
-	fatal(t, w.ix.Compact(t.Context()))
-	if got := w.find(t, "milk"); got != "a" {
+	failOnError(t, w.ix.Compact(t.Context()))
+	if got := w.findNotes(t, "milk"); got != "a" {
 		t.Errorf("search after the repair: %q", got)
 	}
 }
@@ -72,18 +72,18 @@ func TestForget_RemovesDamagedIndex(t *testing.T) {
 	} {
 		for _, sound := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, sound: %t", name, sound), func(t *testing.T) {
-				w := open(t)
-				w.put(t, knowledge.Doc{Ref: "secret", Text: "zzyzxqwerty"}, knowledge.Doc{Ref: "a", Text: "milk"})
-				fatal(t, w.ix.CatchUp(t.Context()))
-				fatal(t, w.ix.Close())
-				fatal(t, os.CopyFS(filepath.Join(w.dir, "77"), os.DirFS(filepath.Join(w.dir, "1")))) // remains of an interrupted rebuild
+				w := openFixture(t)
+				w.putDocs(t, knowledge.Doc{Ref: "secret", Text: "zzyzxqwerty"}, knowledge.Doc{Ref: "a", Text: "milk"})
+				failOnError(t, w.ix.CatchUp(t.Context()))
+				failOnError(t, w.ix.Close())
+				failOnError(t, os.CopyFS(filepath.Join(w.dir, "77"), os.DirFS(filepath.Join(w.dir, "1")))) // remains of an interrupted rebuild
 				if !sound {
 					overwriteFiles(t, w, "root.bolt", []byte("no index at all"))
 				}
 				w.ix = nil
-				w.reopen(t, index.Options{})
-				w.remove(t, "secret")
-				fatal(t, f(w)(t.Context()))
+				w.reopenIndex(t, index.Options{})
+				w.removeNotes(t, "secret")
+				failOnError(t, f(w)(t.Context()))
 				if left := filesContaining(t, w.dir, "zzyzxqwerty"); len(left) > 0 {
 					t.Errorf("the deleted text is still in %v", left)
 				}

@@ -26,7 +26,7 @@ type indexFixture struct {
 	ix   *index.Index
 }
 
-func open(t testing.TB) *indexFixture {
+func openFixture(t testing.TB) *indexFixture {
 	t.Helper()
 	dir := t.TempDir()
 	w := &indexFixture{dir: filepath.Join(dir, "index")}
@@ -38,47 +38,47 @@ func open(t testing.TB) *indexFixture {
 	if w.base, err = knowledge.New(w.st, knowledge.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	w.reopen(t, index.Options{})
+	w.reopenIndex(t, index.Options{})
 	return w
 }
 
-// restore replaces the database with a copy.
-func (w *indexFixture) restore(t testing.TB, copied string) {
+// restoreCopy replaces the database with a copy.
+func (w *indexFixture) restoreCopy(t testing.TB, copied string) {
 	t.Helper()
 	path := w.st.Path()
-	fatal(t, w.st.Close())
-	fatal(t, os.Rename(copied, path))
+	failOnError(t, w.st.Close())
+	failOnError(t, os.Rename(copied, path))
 	var err error
 	if w.st, err = storetest.Open(t.Context(), path, knowledge.Migrations(), store.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = w.st.Close() })
 	w.base, err = knowledge.New(w.st, knowledge.Options{})
-	fatal(t, err)
+	failOnError(t, err)
 }
 
-// reopen opens the index like a new process.
-func (w *indexFixture) reopen(t testing.TB, opt index.Options) {
+// reopenIndex opens the index like a new process.
+func (w *indexFixture) reopenIndex(t testing.TB, opt index.Options) {
 	t.Helper()
 	if w.ix != nil {
-		fatal(t, w.ix.Close())
+		failOnError(t, w.ix.Close())
 	}
 	ix, err := index.New(w.st, w.dir, opt)
-	fatal(t, err)
+	failOnError(t, err)
 	w.ix = ix
 	t.Cleanup(func() { _ = ix.Close() })
 }
 
-func fatal(t testing.TB, err error) {
+func failOnError(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
 }
 
-func (w *indexFixture) put(t testing.TB, docs ...knowledge.Doc) {
+func (w *indexFixture) putDocs(t testing.TB, docs ...knowledge.Doc) {
 	t.Helper()
-	fatal(t, w.st.Write(t.Context(), func(tx *store.Tx) error {
+	failOnError(t, w.st.Write(t.Context(), func(tx *store.Tx) error {
 		for _, d := range docs {
 			if d.Kind == "" {
 				d.Kind = "note"
@@ -95,9 +95,9 @@ func (w *indexFixture) put(t testing.TB, docs ...knowledge.Doc) {
 	}))
 }
 
-func (w *indexFixture) remove(t testing.TB, refs ...string) {
+func (w *indexFixture) removeNotes(t testing.TB, refs ...string) {
 	t.Helper()
-	fatal(t, w.st.Write(t.Context(), func(tx *store.Tx) error {
+	failOnError(t, w.st.Write(t.Context(), func(tx *store.Tx) error {
 		for _, r := range refs {
 			if err := w.base.UnindexTx(tx, "note", r); err != nil {
 				return err
@@ -107,64 +107,64 @@ func (w *indexFixture) remove(t testing.TB, refs ...string) {
 	}))
 }
 
-// find searches notes of the main realm and returns their refs, best first.
-func (w *indexFixture) find(t testing.TB, text string) string {
+// findNotes searches notes of the main realm and returns their refs, best first.
+func (w *indexFixture) findNotes(t testing.TB, text string) string {
 	t.Helper()
-	return w.refs(t, w.words(t, knowledge.TermQuery{Text: text, Kinds: []string{"note"}, Realms: []string{""}}))
+	return w.matchedRefs(t, w.searchTerms(t, knowledge.TermQuery{Text: text, Kinds: []string{"note"}, Realms: []string{""}}))
 }
 
-func (w *indexFixture) words(t testing.TB, q knowledge.TermQuery) knowledge.WordAnswer {
+func (w *indexFixture) searchTerms(t testing.TB, q knowledge.TermQuery) knowledge.WordAnswer {
 	t.Helper()
 	a, err := w.ix.SearchTerms(w.st.Reader(t.Context()), q)
-	fatal(t, err)
+	failOnError(t, err)
 	return a
 }
 
-func (w *indexFixture) refs(t testing.TB, a knowledge.WordAnswer) string {
+func (w *indexFixture) matchedRefs(t testing.TB, a knowledge.WordAnswer) string {
 	t.Helper()
 	var out []string
 	for _, m := range a.Matches {
 		var ref string
-		fatal(t, w.st.Reader(t.Context()).QueryRow(`SELECT ref FROM docs WHERE n = ?`, m.N).Scan(&ref))
+		failOnError(t, w.st.Reader(t.Context()).QueryRow(`SELECT ref FROM docs WHERE n = ?`, m.N).Scan(&ref))
 		out = append(out, ref)
 	}
 	return strings.Join(out, " ")
 }
 
 func TestFresh(t *testing.T) {
-	w := open(t)
-	w.put(t, knowledge.Doc{Ref: "a", Text: "milk and eggs"}, knowledge.Doc{Ref: "b", Text: "bread"})
-	if got := w.find(t, "milk"); got != "a" {
+	w := openFixture(t)
+	w.putDocs(t, knowledge.Doc{Ref: "a", Text: "milk and eggs"}, knowledge.Doc{Ref: "b", Text: "bread"})
+	if got := w.findNotes(t, "milk"); got != "a" {
 		t.Errorf("search before the index follows: %q", got)
 	}
-	fatal(t, w.ix.CatchUp(t.Context()))
+	failOnError(t, w.ix.CatchUp(t.Context()))
 	for _, later := range []bool{false, true} {
 		if later {
-			fatal(t, w.ix.CatchUp(t.Context()))
+			failOnError(t, w.ix.CatchUp(t.Context()))
 		}
-		if got := w.find(t, "milk"); got != "a" {
+		if got := w.findNotes(t, "milk"); got != "a" {
 			t.Errorf("search after the index caught up: %q", got)
 		}
 	}
-	w.put(t, knowledge.Doc{Ref: "b", Text: "bread and milk, milk, milk"}, knowledge.Doc{Ref: "a", Text: "eggs"}, knowledge.Doc{Ref: "c", Text: "more eggs for all of us today"})
+	w.putDocs(t, knowledge.Doc{Ref: "b", Text: "bread and milk, milk, milk"}, knowledge.Doc{Ref: "a", Text: "eggs"}, knowledge.Doc{Ref: "c", Text: "more eggs for all of us today"})
 	check := func(when string) {
-		if got := w.find(t, "milk") + "|" + w.find(t, "eggs") + "|" + w.find(t, "bread"); got != "b|a c|b" {
+		if got := w.findNotes(t, "milk") + "|" + w.findNotes(t, "eggs") + "|" + w.findNotes(t, "bread"); got != "b|a c|b" {
 			t.Errorf("%s: %q", when, got)
 		}
 	}
 	check("changed and not followed yet")
-	fatal(t, w.ix.CatchUp(t.Context()))
+	failOnError(t, w.ix.CatchUp(t.Context()))
 	check("followed")
-	w.remove(t, "a")
-	if got := w.find(t, "eggs"); got != "c" {
+	w.removeNotes(t, "a")
+	if got := w.findNotes(t, "eggs"); got != "c" {
 		t.Errorf("search after a removal, before the index follows: %q", got)
 	}
-	fatal(t, w.ix.CatchUp(t.Context()))
-	if got := w.find(t, "eggs"); got != "c" {
+	failOnError(t, w.ix.CatchUp(t.Context()))
+	if got := w.findNotes(t, "eggs"); got != "c" {
 		t.Errorf("removed: %q", got)
 	}
-	w.reopen(t, index.Options{})
-	if got := w.find(t, "eggs"); got != "c" {
+	w.reopenIndex(t, index.Options{})
+	if got := w.findNotes(t, "eggs"); got != "c" {
 		t.Errorf("search after reopening: %q", got)
 	}
 	err := w.st.Write(t.Context(), func(tx *store.Tx) error {
@@ -180,14 +180,14 @@ func TestFresh(t *testing.T) {
 	if err == nil {
 		t.Error("Write succeeded, want a rollback")
 	}
-	if got := w.find(t, "saffron"); got != "" {
+	if got := w.findNotes(t, "saffron"); got != "" {
 		t.Errorf("rolled-back rows were found: %q", got)
 	}
 }
 
 // The index and a scan return the same results for fresh rows, indexed rows and both.
 func TestSearch_LikeScan(t *testing.T) {
-	w := open(t)
+	w := openFixture(t)
 	texts := []string{
 		"my sister's birthday is on 3 May", "the spare key is under the blue flowerpot", "I am allergic to penicillin",
 		"Zoë likes crème brûlée", "the plumber is called Marek", "会議は毎週火曜日です", "чай в шкафу", "invoice-4711.pdf is paid",
@@ -198,22 +198,22 @@ func TestSearch_LikeScan(t *testing.T) {
 		docs = append(docs, knowledge.Doc{Ref: fmt.Sprint(i), Title: fmt.Sprintf("Row %d", i), Text: s, At: t0.Add(time.Duration(i) * time.Hour)})
 	}
 	scan := knowledge.NewScan(knowledge.Weights{})
-	w.put(t, docs[:6]...)
-	fatal(t, w.ix.CatchUp(t.Context()))
-	w.put(t, docs[6:]...)
+	w.putDocs(t, docs[:6]...)
+	failOnError(t, w.ix.CatchUp(t.Context()))
+	w.putDocs(t, docs[6:]...)
 	for _, state := range []string{"half fresh", "indexed"} {
 		for _, query := range []string{"sister birthday", "schlussel nachbar", "what are my allergies", "plummer", "火曜日", "чай", "4711", "invoice-4711.pdf", "birthday Row", "Marek 2026-03-09", "", "zzz", "the the the is in on"} {
 			for _, loose := range []bool{false, true} {
 				q := knowledge.TermQuery{Text: query, Kinds: []string{"note"}, Realms: []string{""}, Loose: loose}
 				want, err := scan.SearchTerms(w.st.Reader(t.Context()), q)
-				fatal(t, err)
-				got := w.words(t, q)
+				failOnError(t, err)
+				got := w.searchTerms(t, q)
 				if d := cmp.Diff(roundScores(want), roundScores(got)); d != "" {
 					t.Errorf("%s, %q, loose %v: %s", state, query, loose, d)
 				}
 			}
 		}
-		fatal(t, w.ix.CatchUp(t.Context()))
+		failOnError(t, w.ix.CatchUp(t.Context()))
 	}
 }
 
@@ -231,15 +231,15 @@ func roundScores(a knowledge.WordAnswer) string {
 }
 
 func TestRealms(t *testing.T) {
-	w := open(t)
+	w := openFixture(t)
 	for _, realm := range []string{"", "work"} {
 		for _, kind := range []string{"note", "task"} {
-			w.put(t, knowledge.Doc{Kind: kind, Ref: kind + realm, Realm: realm, Text: "the door code of the office"})
+			w.putDocs(t, knowledge.Doc{Kind: kind, Ref: kind + realm, Realm: realm, Text: "the door code of the office"})
 		}
 	}
 	for _, fresh := range []bool{true, false} {
 		if !fresh {
-			fatal(t, w.ix.CatchUp(t.Context()))
+			failOnError(t, w.ix.CatchUp(t.Context()))
 		}
 		tests := []struct {
 			name          string
@@ -253,8 +253,8 @@ func TestRealms(t *testing.T) {
 			{"unknown realm", []string{"note"}, []string{"home"}, ""},
 		}
 		for _, tc := range tests {
-			a := w.words(t, knowledge.TermQuery{Text: "door code", Kinds: tc.kinds, Realms: tc.realms})
-			if got := w.refs(t, a); got != tc.want || a.Rows != len(strings.Fields(tc.want)) {
+			a := w.searchTerms(t, knowledge.TermQuery{Text: "door code", Kinds: tc.kinds, Realms: tc.realms})
+			if got := w.matchedRefs(t, a); got != tc.want || a.Rows != len(strings.Fields(tc.want)) {
 				t.Errorf("%s (fresh %v): %q of %d rows", tc.name, fresh, got, a.Rows)
 			}
 		}
@@ -264,16 +264,16 @@ func TestRealms(t *testing.T) {
 // Recollect reuses a lookup with a higher limit and other letter case. The best matches must be the
 // same.
 func TestSearchTerms_BestMatchesDoNotDependOnLimitOrCase(t *testing.T) {
-	w := open(t)
+	w := openFixture(t)
 	z := addZipfRows(w, t, 6000)
-	fatal(t, w.ix.CatchUp(t.Context()))
+	failOnError(t, w.ix.CatchUp(t.Context()))
 	many := 0
 	for range 200 {
 		text := randomWord(z.Uint64()) + " " + randomWord(z.Uint64()) + " " + randomWord(z.Uint64())
 		q := knowledge.TermQuery{Text: text, Kinds: []string{"fact", "note", "turn", "chunk"}, Realms: []string{""}, Limit: 60}
-		few := w.words(t, q)
+		few := w.searchTerms(t, q)
 		q.Text, q.Limit = strings.ToUpper(text[:1])+text[1:], 300
-		all := w.words(t, q)
+		all := w.searchTerms(t, q)
 		many = max(many, len(all.Matches))
 		all.Matches = all.Matches[:min(len(all.Matches), 60)]
 		if d := cmp.Diff(few.Matches, all.Matches); d != "" || few.Rows != all.Rows {

@@ -119,29 +119,29 @@ func TestKilled(t *testing.T) {
 	dir := t.TempDir()
 	r := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0))
 	for i := range kills {
-		kill(t, dir, r.Uint64(), time.Duration(r.IntN(150))*time.Millisecond)
+		killChild(t, dir, r.Uint64(), time.Duration(r.IntN(150))*time.Millisecond)
 		if i%4 == 3 || i == kills-1 {
 			asNew(t, dir)
 		}
 	}
 }
 
-func kill(t *testing.T, dir string, seed uint64, after time.Duration) {
+func killChild(t *testing.T, dir string, seed uint64, after time.Duration) {
 	t.Helper()
 	self, err := os.Executable()
-	fatal(t, err)
+	failOnError(t, err)
 	cmd := exec.Command(self)
 	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s|%d", childEnv, dir, seed))
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.StdoutPipe()
-	fatal(t, err)
-	fatal(t, cmd.Start())
+	failOnError(t, err)
+	failOnError(t, cmd.Start())
 	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
 		t.Errorf("the process exited by itself: %v %s", err, stderr.String())
 	}
 	<-time.After(after)
-	fatal(t, cmd.Process.Kill())
+	failOnError(t, cmd.Process.Kill())
 	_, _ = io.Copy(io.Discard, out)
 	_ = cmd.Wait()
 	if strings.Contains(stderr.String(), "index:") {
@@ -153,30 +153,30 @@ func kill(t *testing.T, dir string, seed uint64, after time.Duration) {
 func asNew(t *testing.T, dir string) {
 	t.Helper()
 	st, err := storetest.Open(t.Context(), filepath.Join(dir, "hob.db"), knowledge.Migrations(), store.Options{})
-	fatal(t, err)
+	failOnError(t, err)
 	defer st.Close()
 	var dumps []map[string]bool
 	var answers []string
 	for _, folder := range []string{filepath.Join(dir, "index"), ""} {
 		ix, err := index.New(st, folder, index.Options{})
-		fatal(t, err)
-		fatal(t, ix.CatchUp(t.Context()))
+		failOnError(t, err)
+		failOnError(t, ix.CatchUp(t.Context()))
 		s, err := ix.Stats(t.Context())
-		fatal(t, err)
+		failOnError(t, err)
 		if _, err := os.Stat(filepath.Join(dir, "index", "damaged")); s.Behind != 0 || err == nil {
 			t.Errorf("%+v; set aside: %v", s, err)
 		}
 		d, err := ix.Dump()
-		fatal(t, err)
+		failOnError(t, err)
 		dumps = append(dumps, d)
 		var b strings.Builder
 		for i := range uint64(40) {
 			a, err := ix.SearchTerms(st.Reader(t.Context()), knowledge.TermQuery{Text: randomWord(i*7) + " " + randomWord(i*3) + " " + randomWord(i), Kinds: []string{"note"}, Realms: []string{"", "work"}})
-			fatal(t, err)
+			failOnError(t, err)
 			fmt.Fprintf(&b, "%+v\n", a)
 		}
 		answers = append(answers, b.String())
-		fatal(t, ix.Close())
+		failOnError(t, ix.Close())
 	}
 	if !maps.Equal(dumps[0], dumps[1]) {
 		t.Errorf("the index differs from a rebuilt one: %s", cmp.Diff(slices.Sorted(maps.Keys(dumps[1])), slices.Sorted(maps.Keys(dumps[0]))))

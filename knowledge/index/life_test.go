@@ -24,7 +24,7 @@ import (
 func filesContaining(t *testing.T, dir, text string) []string {
 	t.Helper()
 	var out []string
-	fatal(t, filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
+	failOnError(t, filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return err
 		}
@@ -40,39 +40,39 @@ func filesContaining(t *testing.T, dir, text string) []string {
 func TestCompact(t *testing.T) {
 	for _, rows := range []int{1, 40, 1500} { // one segment; several segments; more rows than fit in a batch
 		t.Run(fmt.Sprint(rows), func(t *testing.T) {
-			w := open(t)
+			w := openFixture(t)
 			for i := 0; i < rows; i += 10 {
 				var docs []knowledge.Doc
 				for k := i; k < min(i+10, rows); k++ {
 					docs = append(docs, knowledge.Doc{Ref: fmt.Sprint(k), Text: fmt.Sprintf("an ordinary row about %s", randomWord(uint64(k)))})
 				}
-				w.put(t, docs...)
+				w.putDocs(t, docs...)
 				if i < 100 {
-					fatal(t, w.ix.CatchUp(t.Context()))
+					failOnError(t, w.ix.CatchUp(t.Context()))
 				}
 			}
-			w.put(t, knowledge.Doc{Ref: "secret", Text: "Kestrel-9981 zzyzxqwerty"})
-			fatal(t, w.ix.CatchUp(t.Context()))
-			if got := w.find(t, "kestrel zzyzxqwerty"); got != "secret" {
+			w.putDocs(t, knowledge.Doc{Ref: "secret", Text: "Kestrel-9981 zzyzxqwerty"})
+			failOnError(t, w.ix.CatchUp(t.Context()))
+			if got := w.findNotes(t, "kestrel zzyzxqwerty"); got != "secret" {
 				t.Fatalf("found %q", got)
 			}
-			w.remove(t, "secret")
-			fatal(t, w.ix.Compact(t.Context()))
+			w.removeNotes(t, "secret")
+			failOnError(t, w.ix.Compact(t.Context()))
 			for _, s := range []string{"zzyzxqwert", "zyzxqwerty", "estrel", "9981"} {
 				if left := filesContaining(t, w.dir, s); len(left) > 0 {
 					t.Errorf("%q is still in %v", s, left)
 				}
 			}
-			if got := w.find(t, "zzyzxqwerty"); got != "" {
+			if got := w.findNotes(t, "zzyzxqwerty"); got != "" {
 				t.Errorf("found %q", got)
 			}
-			if got := w.find(t, "ordinary "+randomWord(0)); !strings.HasPrefix(got, "0") {
+			if got := w.findNotes(t, "ordinary "+randomWord(0)); !strings.HasPrefix(got, "0") {
 				t.Errorf("search for the other rows: %q", got)
 			}
-			w.put(t, knowledge.Doc{Ref: "later", Text: "a later row"})
-			fatal(t, w.ix.CatchUp(t.Context()))
-			w.reopen(t, index.Options{})
-			if got := w.find(t, "later"); got != "later" {
+			w.putDocs(t, knowledge.Doc{Ref: "later", Text: "a later row"})
+			failOnError(t, w.ix.CatchUp(t.Context()))
+			w.reopenIndex(t, index.Options{})
+			if got := w.findNotes(t, "later"); got != "later" {
 				t.Errorf("search after the rebuild: %q", got)
 			}
 		})
@@ -80,24 +80,24 @@ func TestCompact(t *testing.T) {
 }
 
 func TestReindex_WhileServing(t *testing.T) {
-	w := open(t)
+	w := openFixture(t)
 	var docs []knowledge.Doc
 	for i := range 1200 {
 		docs = append(docs, knowledge.Doc{Ref: fmt.Sprint(i), Text: fmt.Sprintf("row %d about milk", i)})
 	}
-	w.put(t, docs...)
-	fatal(t, w.ix.CatchUp(t.Context()))
+	w.putDocs(t, docs...)
+	failOnError(t, w.ix.CatchUp(t.Context()))
 	var seen []int
-	fatal(t, w.ix.Reindex(t.Context(), func(done, total int) {
+	failOnError(t, w.ix.Reindex(t.Context(), func(done, total int) {
 		seen = append(seen, done)
 		if total < 1200 {
 			t.Errorf("%d results in total, want at least 1200", total)
 		}
 		if len(seen) == 1 {
-			w.put(t, knowledge.Doc{Ref: "0", Text: "changed meanwhile"}, knowledge.Doc{Ref: "new", Text: "saffron"})
-			w.remove(t, "1")
+			w.putDocs(t, knowledge.Doc{Ref: "0", Text: "changed meanwhile"}, knowledge.Doc{Ref: "new", Text: "saffron"})
+			w.removeNotes(t, "1")
 		}
-		if got := w.find(t, "saffron meanwhile"); !strings.Contains(got, "new") || !strings.Contains(got, "0") {
+		if got := w.findNotes(t, "saffron meanwhile"); !strings.Contains(got, "new") || !strings.Contains(got, "0") {
 			t.Errorf("during the rebuild: %q", got)
 		}
 	}))
@@ -105,15 +105,15 @@ func TestReindex_WhileServing(t *testing.T) {
 		t.Errorf("progress: %v", seen)
 	}
 	s, err := w.ix.Stats(t.Context())
-	fatal(t, err)
+	failOnError(t, err)
 	if s.Rows != 1200 || s.Behind != 0 || s.Trouble != "" || s.Bytes == 0 || s.Segments == 0 || s.Languages["en"] == 0 {
 		t.Errorf("%+v", s)
 	}
-	if got := w.find(t, "saffron meanwhile"); got != "new 0" && got != "0 new" {
+	if got := w.findNotes(t, "saffron meanwhile"); got != "new 0" && got != "0 new" {
 		t.Errorf("search after the rebuild: %q", got)
 	}
 	left, err := os.ReadDir(w.dir)
-	fatal(t, err)
+	failOnError(t, err)
 	if len(left) != 2 { // the generation and the file with its name
 		t.Errorf("%v", left)
 	}
@@ -123,12 +123,12 @@ func TestReindex_WhileServing(t *testing.T) {
 func overwriteFiles(t *testing.T, w *indexFixture, pattern string, with []byte) {
 	t.Helper()
 	list, err := filepath.Glob(filepath.Join(w.dir, "*", pattern))
-	fatal(t, err)
+	failOnError(t, err)
 	if len(list) == 0 {
 		t.Fatal("no file matches the pattern")
 	}
 	for _, f := range list {
-		fatal(t, os.WriteFile(f, with, 0o600))
+		failOnError(t, os.WriteFile(f, with, 0o600))
 	}
 }
 
@@ -156,15 +156,15 @@ func TestOpen_RebuildsMismatchedIndex(t *testing.T) {
 		}},
 		{"other weights", func(*testing.T, *indexFixture) index.Options { return index.Options{Title: 5} }},
 		{"no such folder", func(t *testing.T, w *indexFixture) index.Options {
-			fatal(t, os.RemoveAll(w.dir))
+			failOnError(t, os.RemoveAll(w.dir))
 			return index.Options{}
 		}},
 		{"invalid generation name", func(t *testing.T, w *indexFixture) index.Options {
-			fatal(t, os.WriteFile(filepath.Join(w.dir, "current"), []byte("../../etc"), 0o600))
+			failOnError(t, os.WriteFile(filepath.Join(w.dir, "current"), []byte("../../etc"), 0o600))
 			return index.Options{}
 		}},
 		{"restored database", func(t *testing.T, w *indexFixture) index.Options {
-			fatal(t, w.st.Write(t.Context(), func(tx *store.Tx) error {
+			failOnError(t, w.st.Write(t.Context(), func(tx *store.Tx) error {
 				_, err := tx.Exec(`DELETE FROM doc_changes; UPDATE sqlite_sequence SET seq = 1 WHERE name = 'doc_changes'; UPDATE derived SET seq = 1`)
 				return err
 			}))
@@ -173,19 +173,19 @@ func TestOpen_RebuildsMismatchedIndex(t *testing.T) {
 		{"restored database with newer changes", func(t *testing.T, w *indexFixture) index.Options {
 			storetest.FileOnly(t, "the test restores a backup of the file")
 			copied := filepath.Join(t.TempDir(), "copy.db")
-			fatal(t, w.st.Backup(t.Context(), copied))
+			failOnError(t, w.st.Backup(t.Context(), copied))
 			w.ix = nil
-			w.reopen(t, index.Options{})
-			w.put(t, knowledge.Doc{Ref: "b", Text: "butter"}) // lost with the later changes
-			fatal(t, w.ix.CatchUp(t.Context()))
-			fatal(t, w.ix.Close())
-			w.restore(t, copied)
-			w.put(t, knowledge.Doc{Ref: "a", Text: "milk and honey"})
+			w.reopenIndex(t, index.Options{})
+			w.putDocs(t, knowledge.Doc{Ref: "b", Text: "butter"}) // lost with the later changes
+			failOnError(t, w.ix.CatchUp(t.Context()))
+			failOnError(t, w.ix.Close())
+			w.restoreCopy(t, copied)
+			w.putDocs(t, knowledge.Doc{Ref: "a", Text: "milk and honey"})
 			return index.Options{}
 		}},
 		{"dropped changes", func(t *testing.T, w *indexFixture) index.Options {
-			w.put(t, knowledge.Doc{Ref: "b", Text: "bread"})
-			fatal(t, w.st.Write(t.Context(), func(tx *store.Tx) error {
+			w.putDocs(t, knowledge.Doc{Ref: "b", Text: "bread"})
+			failOnError(t, w.st.Write(t.Context(), func(tx *store.Tx) error {
 				_, err := tx.Exec(`DELETE FROM doc_changes; UPDATE derived SET seq = (SELECT seq FROM sqlite_sequence WHERE name = 'doc_changes')`)
 				return err
 			}))
@@ -194,27 +194,27 @@ func TestOpen_RebuildsMismatchedIndex(t *testing.T) {
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
-			w := open(t)
-			w.put(t, knowledge.Doc{Ref: "a", Text: "milk and eggs"}, knowledge.Doc{Ref: "b", Text: "bread"})
-			fatal(t, w.ix.CatchUp(t.Context()))
-			if w.find(t, "milk") != "a" {
+			w := openFixture(t)
+			w.putDocs(t, knowledge.Doc{Ref: "a", Text: "milk and eggs"}, knowledge.Doc{Ref: "b", Text: "bread"})
+			failOnError(t, w.ix.CatchUp(t.Context()))
+			if w.findNotes(t, "milk") != "a" {
 				t.Fatal("the row is missing before the test")
 			}
-			fatal(t, w.ix.Close())
+			failOnError(t, w.ix.Close())
 			opt := tc.spoil(t, w)
 			ix, err := index.New(w.st, w.dir, opt)
-			fatal(t, err)
+			failOnError(t, err)
 			w.ix = ix
 			t.Cleanup(func() { _ = ix.Close() })
-			if got := w.find(t, "milk") + w.find(t, "bread"); got != "ab" {
+			if got := w.findNotes(t, "milk") + w.findNotes(t, "bread"); got != "ab" {
 				t.Errorf("search before the rebuild: %q", got)
 			}
-			fatal(t, w.ix.CatchUp(t.Context()))
-			if got := w.find(t, "milk") + w.find(t, "bread"); got != "ab" {
+			failOnError(t, w.ix.CatchUp(t.Context()))
+			if got := w.findNotes(t, "milk") + w.findNotes(t, "bread"); got != "ab" {
 				t.Errorf("search after the rebuild: %q", got)
 			}
 			s, err := w.ix.Stats(t.Context())
-			fatal(t, err)
+			failOnError(t, err)
 			_, err = os.Stat(filepath.Join(w.dir, "damaged"))
 			if s.Rows != 2 || s.Behind != 0 || s.Trouble != "" || strings.Contains(tc.name, "file") != (err == nil) {
 				t.Errorf("%+v; set aside: %v", s, err)
@@ -225,11 +225,11 @@ func TestOpen_RebuildsMismatchedIndex(t *testing.T) {
 
 // If another process uses the index, a search neither waits nor fails: it scans the rows.
 func TestRun_Busy(t *testing.T) {
-	w := open(t)
-	w.put(t, knowledge.Doc{Ref: "a", Text: "milk and eggs"})
-	fatal(t, w.ix.CatchUp(t.Context()))
+	w := openFixture(t)
+	w.putDocs(t, knowledge.Doc{Ref: "a", Text: "milk and eggs"})
+	failOnError(t, w.ix.CatchUp(t.Context()))
 	second, err := index.New(w.st, w.dir, index.Options{})
-	fatal(t, err)
+	failOnError(t, err)
 	defer second.Close()
 	a, err := second.SearchTerms(w.st.Reader(t.Context()), knowledge.TermQuery{Text: "milk", Kinds: []string{"note"}, Realms: []string{""}})
 	if err != nil || len(a.Matches) != 1 {
@@ -248,7 +248,7 @@ func TestRun_Busy(t *testing.T) {
 func TestStats_NewHome(t *testing.T) {
 	for name, running := range map[string]bool{"without a daemon": false, "with one": true} {
 		t.Run(name, func(t *testing.T) {
-			w := open(t)
+			w := openFixture(t)
 			ctx, cancel := contextOf(t)
 			done := make(chan error, 1)
 			if running {
@@ -256,7 +256,7 @@ func TestStats_NewHome(t *testing.T) {
 			}
 			for {
 				s, err := w.ix.Stats(t.Context())
-				fatal(t, err)
+				failOnError(t, err)
 				if s.Trouble != "" {
 					t.Fatalf("%+v", s)
 				}
@@ -267,26 +267,26 @@ func TestStats_NewHome(t *testing.T) {
 			}
 			cancel()
 			if running {
-				fatal(t, <-done)
+				failOnError(t, <-done)
 			}
 		})
 	}
 }
 
 func TestRun(t *testing.T) {
-	w := open(t)
-	w.reopen(t, index.Options{Delay: time.Millisecond})
+	w := openFixture(t)
+	w.reopenIndex(t, index.Options{Delay: time.Millisecond})
 	base, err := knowledge.New(w.st, knowledge.Options{Index: w.ix, Changed: w.ix.Changed})
-	fatal(t, err)
+	failOnError(t, err)
 	w.base = base
 	done := make(chan error)
 	ctx, cancel := contextOf(t)
 	go func() { done <- w.ix.Run(ctx) }()
 	for i := range 3 {
-		w.put(t, knowledge.Doc{Ref: fmt.Sprint(i), Text: "milk"})
+		w.putDocs(t, knowledge.Doc{Ref: fmt.Sprint(i), Text: "milk"})
 		for {
 			s, err := w.ix.Stats(t.Context())
-			fatal(t, err)
+			failOnError(t, err)
 			if s.Behind == 0 && s.Rows == i+1 {
 				break
 			}
@@ -294,14 +294,14 @@ func TestRun(t *testing.T) {
 		}
 	}
 	cancel()
-	fatal(t, <-done)
-	fatal(t, w.ix.CatchUp(t.Context())) // the background goroutine may not have been notified yet
-	fatal(t, w.ix.Close())
+	failOnError(t, <-done)
+	failOnError(t, w.ix.CatchUp(t.Context())) // the background goroutine may not have been notified yet
+	failOnError(t, w.ix.Close())
 	if _, err := w.ix.SearchTerms(w.st.Reader(t.Context()), knowledge.TermQuery{Text: "x"}); !errors.Is(err, index.ErrClosed) {
 		t.Errorf("SearchTerms after Close = %v", err)
 	}
 	var n int
-	fatal(t, w.st.Reader(t.Context()).QueryRow(`SELECT count(*) FROM doc_changes`).Scan(&n))
+	failOnError(t, w.st.Reader(t.Context()).QueryRow(`SELECT count(*) FROM doc_changes`).Scan(&n))
 	if n != 0 {
 		t.Errorf("%d changes are stored although all consumers have them", n)
 	}
@@ -312,20 +312,20 @@ func TestRun(t *testing.T) {
 func TestSearch_BeforeRun(t *testing.T) {
 	for _, held := range []int64{1, 2} {
 		t.Run(fmt.Sprintf("%d of 2 changes are held by others", held), func(t *testing.T) {
-			w := open(t)
-			w.reopen(t, index.Options{Delay: time.Millisecond})
-			if got := w.find(t, "milk"); got != "" {
+			w := openFixture(t)
+			w.reopenIndex(t, index.Options{Delay: time.Millisecond})
+			if got := w.findNotes(t, "milk"); got != "" {
 				t.Fatalf("found %q", got)
 			}
-			w.put(t, knowledge.Doc{Ref: "a", Text: "milk"}, knowledge.Doc{Ref: "b", Text: "bread"})
-			fatal(t, w.st.Write(t.Context(), func(tx *store.Tx) error { return w.base.AckChangesTx(tx, "graph", held) }))
-			if got := w.find(t, "milk"); got != "a" {
+			w.putDocs(t, knowledge.Doc{Ref: "a", Text: "milk"}, knowledge.Doc{Ref: "b", Text: "bread"})
+			failOnError(t, w.st.Write(t.Context(), func(tx *store.Tx) error { return w.base.AckChangesTx(tx, "graph", held) }))
+			if got := w.findNotes(t, "milk"); got != "a" {
 				t.Errorf("before the index follows: found %q", got)
 			}
-			fatal(t, w.ix.CatchUp(t.Context()))
+			failOnError(t, w.ix.CatchUp(t.Context()))
 			s, err := w.ix.Stats(t.Context())
-			fatal(t, err)
-			if got := w.find(t, "milk"); got != "a" || s.Rows != 2 {
+			failOnError(t, err)
+			if got := w.findNotes(t, "milk"); got != "a" || s.Rows != 2 {
 				t.Errorf("after the index follows: found %q in %d rows", got, s.Rows)
 			}
 		})
@@ -335,20 +335,20 @@ func TestSearch_BeforeRun(t *testing.T) {
 // The weight of a word, on which dropping weak results depends, is the same whether or not the last
 // changes are indexed: previous versions of rows do not count.
 func TestSearch_WeightsIgnorePreviousVersions(t *testing.T) {
-	w := open(t)
-	w.put(t, knowledge.Doc{Ref: "a", Text: "my address is 5 Elm Road"}, knowledge.Doc{Ref: "b", Text: "the cat is called Rex"},
+	w := openFixture(t)
+	w.putDocs(t, knowledge.Doc{Ref: "a", Text: "my address is 5 Elm Road"}, knowledge.Doc{Ref: "b", Text: "the cat is called Rex"},
 		knowledge.Doc{Ref: "c", Text: "her address is the mill"}, knowledge.Doc{Ref: "d", Text: "an address nobody needs"})
-	fatal(t, w.ix.CatchUp(t.Context()))
-	w.put(t, knowledge.Doc{Ref: "a", Text: "my house has no number any more, and the road no name"}, knowledge.Doc{Ref: "e", Text: "my address is 7 Oak Lane"})
-	w.remove(t, "d")
+	failOnError(t, w.ix.CatchUp(t.Context()))
+	w.putDocs(t, knowledge.Doc{Ref: "a", Text: "my house has no number any more, and the road no name"}, knowledge.Doc{Ref: "e", Text: "my address is 7 Oak Lane"})
+	w.removeNotes(t, "d")
 	ask := func() (out []knowledge.WordAnswer) {
 		for _, text := range []string{"old address", "address road", "elm"} {
-			out = append(out, w.words(t, knowledge.TermQuery{Text: text, Kinds: []string{"note", "fact"}, Realms: []string{""}}))
+			out = append(out, w.searchTerms(t, knowledge.TermQuery{Text: text, Kinds: []string{"note", "fact"}, Realms: []string{""}}))
 		}
 		return out
 	}
 	before := ask()
-	fatal(t, w.ix.CatchUp(t.Context()))
+	failOnError(t, w.ix.CatchUp(t.Context()))
 	if d := cmp.Diff(ask(), before, cmp.Comparer(func(a, b float64) bool { return math.Abs(a-b) < 1e-6 })); d != "" {
 		t.Error(d)
 	}

@@ -26,9 +26,9 @@ func (m hookedDisk) ReadDocument(ctx context.Context, path string, limit int64) 
 	return f, err
 }
 
-func (w *ingestFixture) forget(e *erase.Erasure) {
+func (w *ingestFixture) forgetRows(e *erase.Erasure) {
 	w.t.Helper()
-	fatal(w.t, w.st.Write(w.t.Context(), func(tx *store.Tx) error {
+	failOnError(w.t, w.st.Write(w.t.Context(), func(tx *store.Tx) error {
 		if _, err := w.l.opt.Base.Eraser().EraseTx(tx, e, e.Scrubber()); err != nil {
 			return err
 		}
@@ -54,17 +54,17 @@ func TestForget_WhileAFileIsRead(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			w := open(t)
+			w := openFixture(t)
 			disk := &hookedDisk{ingestFixture: w}
 			w.l.opt.Files = disk
 			if tt.known {
-				w.put("/f/a.txt", "Kestrel-1 was the password.")
-				w.reconcile()
+				w.putFile("/f/a.txt", "Kestrel-1 was the password.")
+				w.reconcileFolder()
 			}
-			w.put("/f/a.txt", secret)
+			w.putFile("/f/a.txt", secret)
 			disk.during = func() {
 				if tt.e.ID != "" {
-					w.forget(&tt.e)
+					w.forgetRows(&tt.e)
 					return
 				}
 				stop := errors.New("stop")
@@ -76,10 +76,10 @@ func TestForget_WhileAFileIsRead(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			w.reconcile()
+			w.reconcileFolder()
 			disk.during = nil
-			w.reconcile()
-			got := w.texts()
+			w.reconcileFolder()
+			got := w.listChunks()
 			if tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
 				t.Errorf("stored: %s", got)
 			}
@@ -97,8 +97,8 @@ func TestForget_WhileASourceIsWritten(t *testing.T) {
 		fmt.Fprintf(&b, "Paragraph %d about Kestrel-9981. %s\n\n", i, strings.Repeat("word ", 150))
 	}
 	for _, phrase := range []bool{true, false} {
-		w := open(t)
-		w.put("/f/large.txt", b.String())
+		w := openFixture(t)
+		w.putFile("/f/large.txt", b.String())
 		e := &erase.Erasure{ID: "e1", Sources: []string{"file:/f/large.txt"}}
 		if phrase {
 			e = &erase.Erasure{ID: "e1", Phrases: []string{"Kestrel-9981"}}
@@ -106,23 +106,23 @@ func TestForget_WhileASourceIsWritten(t *testing.T) {
 		at := w.disk["/f/large.txt"]
 		in := Input{Source: "file:/f/large.txt", Name: "large.txt", Folder: "/f", Content: []byte(b.String()), Size: at.Size, Modified: at.Modified, Now: at.Modified}
 		r := w.l.held.addReading(in.Realm, in.Source, in.Size, unixNanos(in.Modified))
-		one := &sourceWriter{l: w.l, ctx: t.Context(), in: in, r: r, sum: sum(in.Content)}
-		fatal(t, one.beginSource())
+		one := &sourceWriter{l: w.l, ctx: t.Context(), in: in, r: r, sum: hashBytes(in.Content)}
+		failOnError(t, one.beginSource())
 		docs, err := w.l.parseContent(t.Context(), &one.in, &Outcome{})
-		fatal(t, err)
+		failOnError(t, err)
 		p, err := w.l.planDocument(w.st.Reader(t.Context()), one.in, docs[0], "")
-		fatal(t, err)
-		fatal(t, one.writeDocument(&p))
-		if w.changes() == 0 || len(one.todo) == 0 {
+		failOnError(t, err)
+		failOnError(t, one.writeDocument(&p))
+		if w.lastChange() == 0 || len(one.todo) == 0 {
 			t.Fatal("the erasure did not run in the middle of the write")
 		}
-		w.forget(e)
+		w.forgetRows(e)
 		if err := one.finishSource(); errors.Is(err, ErrForgotten) == phrase {
 			t.Errorf("by phrase: %t; %v", phrase, err)
 		}
 		w.l.held.removeReading(r)
-		w.reconcile()
-		got := w.texts()
+		w.reconcileFolder()
+		got := w.listChunks()
 		if strings.Contains(got, "Kestrel-9981") || (got == "") == phrase {
 			t.Errorf("by phrase: %t; stored: %d bytes, %.300s", phrase, len(got), got)
 		}

@@ -15,7 +15,7 @@ func notExist() error { return notFoundError{fs.ErrNotExist} }
 
 func (n notFoundError) Unwrap() error { return n.error }
 
-func sorted(m map[string]knowledge.File) []string { return slices.Sorted(maps.Keys(m)) }
+func sortedPaths(m map[string]knowledge.File) []string { return slices.Sorted(maps.Keys(m)) }
 
 // tiringContext is a context that is canceled after a number of checks.
 type tiringContext struct {
@@ -36,7 +36,7 @@ func (c *tiringContext) Err() error {
 	return nil
 }
 
-func sum(b []byte) []byte {
+func hashBytes(b []byte) []byte {
 	s := sha256.Sum256(b)
 	return s[:]
 }

@@ -36,25 +36,25 @@ func (e *fakeVision) Describe(context.Context, []byte) (string, error) {
 }
 
 func TestPicture_IsRetried(t *testing.T) {
-	w := open(t)
+	w := openFixture(t)
 	see := &fakeVision{away: true}
 	w.l.opt.Pictures = see
 	f := Folder{Path: "/f"}
-	w.put("/f/bike.png", png)
+	w.putFile("/f/bike.png", png)
 	r, err := w.l.Reconcile(t.Context(), f, nil)
-	fatal(t, err)
+	failOnError(t, err)
 	if len(r.Skipped) != 1 || !r.later["/f/bike.png"] || !strings.Contains(r.Skipped[0].Reason, "the budget is used up; retrying later") {
 		t.Fatalf("%+v", r)
 	}
 	list, err := w.l.Documents(t.Context(), api.Query{Limit: 10})
-	fatal(t, err)
+	failOnError(t, err)
 	if len(list) != 1 || !strings.Contains(list[0].Error, "budget") {
 		t.Fatalf("%+v", list)
 	}
 	see.away = false
 	for range 3 {
 		r, err = w.l.Reconcile(t.Context(), f, nil)
-		fatal(t, err)
+		failOnError(t, err)
 	}
 	if r.Documents != 1 || len(r.Skipped) > 0 || see.asked != 1 {
 		t.Fatalf("Reconcile = %+v, calls of the model = %d, want 1", r, see.asked)
@@ -63,7 +63,7 @@ func TestPicture_IsRetried(t *testing.T) {
 		t.Fatalf("Documents = %+v, %v", broken, err)
 	}
 	list, err = w.l.Documents(t.Context(), api.Query{Limit: 10})
-	fatal(t, err)
+	failOnError(t, err)
 	if len(list) != 1 || list[0].Provenance != provenance.Outside || list[0].Kind != "image" || list[0].Error != "" {
 		t.Fatalf("%+v", list)
 	}
@@ -71,13 +71,13 @@ func TestPicture_IsRetried(t *testing.T) {
 
 // An image that cannot be described is skipped until it changes or the user requests it.
 func TestPicture_UnusableIsSkipped(t *testing.T) {
-	w := open(t)
+	w := openFixture(t)
 	see := &fakeVision{bad: true}
 	w.l.opt.Pictures = see
-	w.put("/f/bike.png", png)
+	w.putFile("/f/bike.png", png)
 	for range 2 {
 		r, err := w.l.Reconcile(t.Context(), Folder{Path: "/f"}, nil)
-		fatal(t, err)
+		failOnError(t, err)
 		if len(r.Skipped) != 1 || len(r.later) > 0 {
 			t.Fatalf("%+v", r)
 		}

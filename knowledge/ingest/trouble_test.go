@@ -18,33 +18,33 @@ import (
 // A file counts as broken if the process crashed twice while reading it. One crash is not enough. A
 // request by the user retries the file.
 func TestReconcile_FileThatCrashesTheProcess(t *testing.T) {
-	w := open(t)
-	w.put("/f/a.txt", "The valve opens at three bar.")
+	w := openFixture(t)
+	w.putFile("/f/a.txt", "The valve opens at three bar.")
 	dies := func() {
 		t.Helper()
 		e := w.disk["/f/a.txt"]
 		one := &sourceWriter{l: w.l, ctx: t.Context(), r: &activeReading{}, in: Input{Source: "file:/f/a.txt", Name: "a.txt", Folder: "/f", Content: []byte(w.text["/f/a.txt"]), Size: e.Size, Modified: e.Modified}}
-		one.sum = sum(one.in.Content)
-		fatal(t, one.beginSource()) // simulates a crash after the source was marked as being read
+		one.sum = hashBytes(one.in.Content)
+		failOnError(t, one.beginSource()) // simulates a crash after the source was marked as being read
 	}
 	dies()
-	if r := w.reconcile(); r.Documents != 1 || len(r.Skipped) > 0 {
+	if r := w.reconcileFolder(); r.Documents != 1 || len(r.Skipped) > 0 {
 		t.Fatalf("after one crash: %+v", r)
 	}
-	w.put("/f/a.txt", "The valve opens at seven bar, and this takes Hob down.")
+	w.putFile("/f/a.txt", "The valve opens at seven bar, and this takes Hob down.")
 	dies()
 	dies()
 	for range 2 {
-		if r := w.reconcile(); len(r.Skipped) != 1 || !strings.Contains(r.Skipped[0].Reason, "crashed the program twice") {
+		if r := w.reconcileFolder(); len(r.Skipped) != 1 || !strings.Contains(r.Skipped[0].Reason, "crashed the program twice") {
 			t.Fatalf("after two crashes: %+v", r)
 		}
 	}
-	if list, err := w.l.Documents(t.Context(), api.Query{State: "failed", Limit: 10}); err != nil || len(list) == 0 || !strings.Contains(w.texts(), "three bar") {
-		t.Errorf("%+v, %v; stored: %s", list, err, w.texts())
+	if list, err := w.l.Documents(t.Context(), api.Query{State: "failed", Limit: 10}); err != nil || len(list) == 0 || !strings.Contains(w.listChunks(), "three bar") {
+		t.Errorf("%+v, %v; stored: %s", list, err, w.listChunks())
 	}
 	r, err := w.l.Ingest(t.Context(), FileOptions{Path: "/f/a.txt", Asked: true})
-	fatal(t, err)
-	if r.Documents != 1 || !strings.Contains(w.texts(), "seven bar") {
+	failOnError(t, err)
+	if r.Documents != 1 || !strings.Contains(w.listChunks(), "seven bar") {
 		t.Errorf("after a request of the user: %+v", r)
 	}
 }
@@ -67,32 +67,32 @@ func (f *failingDisk) ReadDocument(ctx context.Context, path string, limit int64
 // the file does not change.
 func TestReconcile_RetriesAfterATemporaryError(t *testing.T) {
 	t.Run("retries a file that is temporarily unreadable", func(t *testing.T) {
-		w := open(t)
+		w := openFixture(t)
 		disk := &failingDisk{ingestFixture: w, path: "/f/a.txt", err: Retryable(errors.New("input/output error"))}
 		w.l.opt.Files = disk
-		w.put("/f/a.txt", "The valve opens at three bar.")
-		w.put("/f/b.txt", "The spare key is with Ana.")
-		r := w.reconcile()
+		w.putFile("/f/a.txt", "The valve opens at three bar.")
+		w.putFile("/f/b.txt", "The spare key is with Ana.")
+		r := w.reconcileFolder()
 		if !r.again || r.Documents != 1 || len(r.Skipped) != 1 {
 			t.Fatalf("%+v", r)
 		}
 		disk.err = nil
-		if r = w.reconcile(); r.again || !strings.Contains(w.texts(), "three bar") {
-			t.Errorf("%+v, stored: %s", r, w.texts())
+		if r = w.reconcileFolder(); r.again || !strings.Contains(w.listChunks(), "three bar") {
+			t.Errorf("%+v, stored: %s", r, w.listChunks())
 		}
 	})
 	t.Run("retries a file without read permission", func(t *testing.T) {
-		w := open(t)
+		w := openFixture(t)
 		w.l.opt.Files = &failingDisk{ingestFixture: w, path: "/f/a.txt", err: tools.Errorf(tools.PolicyDenied, "it is protected")}
-		w.put("/f/a.txt", "The valve opens at three bar.")
-		if r := w.reconcile(); r.again || len(r.Skipped) != 1 {
+		w.putFile("/f/a.txt", "The valve opens at three bar.")
+		if r := w.reconcileFolder(); r.again || len(r.Skipped) != 1 {
 			t.Errorf("%+v", r)
 		}
 	})
 	t.Run("returns the error of a full database", func(t *testing.T) {
-		w := open(t)
-		w.put("/f/a.txt", "The valve opens at three bar.")
-		fatal(t, w.st.Write(t.Context(), func(tx *store.Tx) error {
+		w := openFixture(t)
+		w.putFile("/f/a.txt", "The valve opens at three bar.")
+		failOnError(t, w.st.Write(t.Context(), func(tx *store.Tx) error {
 			_, err := tx.Exec(`CREATE TRIGGER full BEFORE INSERT ON doc_sources BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END`)
 			return err
 		}))
@@ -104,10 +104,10 @@ func TestReconcile_RetriesAfterATemporaryError(t *testing.T) {
 		}
 	})
 	t.Run("does not blame the file if the reader cannot start", func(t *testing.T) {
-		w := open(t)
+		w := openFixture(t)
 		w.l.opt.Limits.Helper = []string{"/nowhere/hob", document.Helper}
-		w.put("/f/a.pdf", "%PDF-1.4\nnothing")
-		if r := w.reconcile(); !r.again || len(r.Skipped) != 1 {
+		w.putFile("/f/a.pdf", "%PDF-1.4\nnothing")
+		if r := w.reconcileFolder(); !r.again || len(r.Skipped) != 1 {
 			t.Errorf("%+v", r)
 		}
 		if list, err := w.l.Documents(t.Context(), api.Query{State: "failed", Limit: 10}); err != nil || len(list) > 0 {
@@ -152,20 +152,20 @@ func addManyPaths(n *pendingPaths, count int) {
 
 // Scans over all files use the partial indexes.
 func TestQueries_UsePartialIndexes(t *testing.T) {
-	w := open(t)
+	w := openFixture(t)
 	for query, index := range map[string]string{movedQuery: "doc_sources_digest", inQuery: "doc_sources_folder"} {
 		args := []any{[]byte("x"), "", "/f"}[:strings.Count(query, "?")]
 		rows, err := w.st.Reader(t.Context()).Query(`EXPLAIN QUERY PLAN `+query, args...)
-		fatal(t, err)
+		failOnError(t, err)
 		defer func() { _ = rows.Close() }()
 		var plan []string
 		for rows.Next() {
 			var a, b, c int
 			var detail string
-			fatal(t, rows.Scan(&a, &b, &c, &detail))
+			failOnError(t, rows.Scan(&a, &b, &c, &detail))
 			plan = append(plan, detail)
 		}
-		fatal(t, rows.Err())
+		failOnError(t, rows.Err())
 		if !slices.ContainsFunc(plan, func(s string) bool { return strings.Contains(s, "USING INDEX "+index) }) {
 			t.Errorf("%s: %q", query, plan)
 		}

@@ -26,7 +26,7 @@ func (f failingModel) Stream(context.Context, llm.Request) iter.Seq2[llm.Event, 
 	return func(yield func(llm.Event, error) bool) { yield(llm.Event{}, f.err) }
 }
 
-func describer(t *testing.T, m llm.Model, now *time.Time) *Describer {
+func newDescriber(t *testing.T, m llm.Model, now *time.Time) *Describer {
 	t.Helper()
 	d, err := NewDescriber(DescriberOptions{
 		Later: errLater, Now: func() time.Time { return *now }, Model: func(context.Context) (llm.Model, error) { return m, nil },
@@ -63,7 +63,7 @@ func TestDescribe(t *testing.T) {
 			if tc.fails != nil {
 				m = failingModel{m, tc.fails}
 			}
-			d := describer(t, m, &now)
+			d := newDescriber(t, m, &now)
 			text, err := d.Describe(t.Context(), []byte(tc.data))
 			if err != nil {
 				text = err.Error()

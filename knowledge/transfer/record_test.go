@@ -22,7 +22,7 @@ import (
 
 var key = []byte("0123456789abcdef0123456789abcdef")
 
-func file(t testing.TB, name, text string) string {
+func writeFile(t testing.TB, name, text string) string {
 	t.Helper()
 	p := filepath.Join(t.TempDir(), name)
 	if err := os.WriteFile(p, []byte(text), 0o600); err != nil {
@@ -31,8 +31,8 @@ func file(t testing.TB, name, text string) string {
 	return p
 }
 
-// read opens a file and reads its records.
-func read(t testing.TB, path string, key []byte) (s *Source, out []Record, skipped []string) {
+// readRecords opens a file and reads its records.
+func readRecords(t testing.TB, path string, key []byte) (s *Source, out []Record, skipped []string) {
 	t.Helper()
 	s, err := Open(path, key)
 	if err != nil {
@@ -46,8 +46,8 @@ func read(t testing.TB, path string, key []byte) (s *Source, out []Record, skipp
 	return s, out, skipped
 }
 
-// anything returns random text with characters that are difficult to encode.
-func anything(r *rand.Rand) string {
+// randomText returns random text with characters that are difficult to encode.
+func randomText(r *rand.Rand) string {
 	pieces := []string{"a", "Ana", " ", "  ", "\n", "\n\n", "- ", "# ", "### x", "<!-- hob:{} -->", "-->", "<", ">", "&", "&amp;", "&lt;", "&#13;", "\r", "\t", "é", "日本", "\u2028", "🫖", `"`, `\`, "{", "|", "*", "```", "\u0085", "x"}
 	var b strings.Builder
 	for range r.IntN(12) {
@@ -56,31 +56,31 @@ func anything(r *rand.Rand) string {
 	return b.String()
 }
 
-func some(r *rand.Rand) Record {
+func randomRecord(r *rand.Rand) Record {
 	at := time.UnixMilli(r.Int64N(2e12)).UTC()
 	src := []provenance.Source{provenance.Owner, provenance.Hob, provenance.Outside}[r.IntN(3)]
 	switch r.IntN(9) {
 	case 0:
-		return Record{Fact: &knowledge.Fact{ID: anything(r), Text: anything(r), Provenance: src, CreatedAt: at, RetiredBy: anything(r), Origins: []provenance.Origin{{Kind: "web", Label: anything(r)}}}}
+		return Record{Fact: &knowledge.Fact{ID: randomText(r), Text: randomText(r), Provenance: src, CreatedAt: at, RetiredBy: randomText(r), Origins: []provenance.Origin{{Kind: "web", Label: randomText(r)}}}}
 	case 1:
-		return Record{Entity: &knowledge.Entity{ID: "e1", Name: anything(r), Aliases: []string{anything(r), "b"}, CreatedAt: at}}
+		return Record{Entity: &knowledge.Entity{ID: "e1", Name: randomText(r), Aliases: []string{randomText(r), "b"}, CreatedAt: at}}
 	case 2:
-		return Record{Relation: &knowledge.Relation{ID: "r1", From: anything(r), Name: anything(r), To: "x"}}
+		return Record{Relation: &knowledge.Relation{ID: "r1", From: randomText(r), Name: randomText(r), To: "x"}}
 	case 3:
-		return Record{Note: &Note{ID: "n1", Title: anything(r), Text: anything(r), CreatedAt: at, UpdatedAt: at, Provenance: src}}
+		return Record{Note: &Note{ID: "n1", Title: randomText(r), Text: randomText(r), CreatedAt: at, UpdatedAt: at, Provenance: src}}
 	case 4:
-		return Record{Chunk: &knowledge.Doc{Kind: "chunk", Ref: "c1", Title: anything(r), Text: anything(r), Pos: 3, Provenance: src}}
+		return Record{Chunk: &knowledge.Doc{Kind: "chunk", Ref: "c1", Title: randomText(r), Text: randomText(r), Pos: 3, Provenance: src}}
 	case 5:
-		return Record{Turn: &knowledge.Doc{Kind: "turn", Ref: "i1", Title: anything(r), Text: anything(r), Speaker: anything(r), At: at}}
+		return Record{Turn: &knowledge.Doc{Kind: "turn", Ref: "i1", Title: randomText(r), Text: randomText(r), Speaker: randomText(r), At: at}}
 	case 6:
-		return Record{Session: &Session{ID: anything(r), CreatedAt: at}}
+		return Record{Session: &Session{ID: randomText(r), CreatedAt: at}}
 	case 7:
-		return Record{Message: &Message{Session: "s", Turn: "t", At: at, Message: object(anything(r))}}
+		return Record{Message: &Message{Session: "s", Turn: "t", At: at, Message: encodeText(randomText(r))}}
 	}
-	return Record{Preference: object(anything(r))}
+	return Record{Preference: encodeText(randomText(r))}
 }
 
-func object(text string) json.RawMessage {
+func encodeText(text string) json.RawMessage {
 	b, _ := json.Marshal(map[string]string{"text": text}) // strings can always be encoded
 	return b
 }
@@ -99,17 +99,17 @@ func TestRoundTrip(t *testing.T) {
 				var b bytes.Buffer
 				w, err := begin(&b)
 				for range r.IntN(20) {
-					want = append(want, some(r))
+					want = append(want, randomRecord(r))
 					err = errors.Join(err, w.Write(want[len(want)-1]))
 				}
 				if err = errors.Join(err, w.Close()); err != nil {
 					t.Fatal(err)
 				}
-				s, got, skipped := read(t, file(t, name, b.String()), key)
+				s, got, skipped := readRecords(t, writeFile(t, name, b.String()), key)
 				if diff := cmp.Diff(want, got); diff != "" || len(skipped) > 0 || !s.Authentic {
 					t.Fatalf("sealed %v, skipped %v\n%s\n%s", s.Authentic, skipped, diff, b.String())
 				}
-				if s, _, _ := read(t, file(t, name, b.String()), []byte("another home")); s.Authentic {
+				if s, _, _ := readRecords(t, writeFile(t, name, b.String()), []byte("another home")); s.Authentic {
 					t.Fatal("a file of another home has a valid seal")
 				}
 			}
@@ -117,7 +117,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-func export(t testing.TB, records ...Record) string {
+func exportRecords(t testing.TB, records ...Record) string {
 	t.Helper()
 	var b bytes.Buffer
 	w, err := NewJSONL(&b, key, time.Unix(1e9, 0))
@@ -131,7 +131,7 @@ func export(t testing.TB, records ...Record) string {
 }
 
 func TestSeal_ChangedFile(t *testing.T) {
-	whole := export(t, Record{Fact: &knowledge.Fact{ID: "f1", Text: "the key is here", Provenance: provenance.Owner}}, Record{Fact: &knowledge.Fact{ID: "f2", Text: "b"}})
+	whole := exportRecords(t, Record{Fact: &knowledge.Fact{ID: "f1", Text: "the key is here", Provenance: provenance.Owner}}, Record{Fact: &knowledge.Fact{ID: "f2", Text: "b"}})
 	lines := strings.SplitAfter(whole, "\n")
 	for _, tc := range []struct {
 		name, text string
@@ -146,7 +146,7 @@ func TestSeal_ChangedFile(t *testing.T) {
 		{"data after the end line", whole + lines[1], false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			s, _, _ := read(t, file(t, "x.jsonl", tc.text), key)
+			s, _, _ := readRecords(t, writeFile(t, "x.jsonl", tc.text), key)
 			if s.Authentic != tc.want {
 				t.Errorf("sealed: %v", s.Authentic)
 			}
@@ -156,7 +156,7 @@ func TestSeal_ChangedFile(t *testing.T) {
 
 // If data changes after the seal was checked, the reader does not return it.
 func TestSeal_FileChangedAfterTheCheck(t *testing.T) {
-	path := file(t, "x.jsonl", export(t, Record{Fact: &knowledge.Fact{ID: "f1", Text: "the key is here"}}))
+	path := writeFile(t, "x.jsonl", exportRecords(t, Record{Fact: &knowledge.Fact{ID: "f1", Text: "the key is here"}}))
 	s, err := Open(path, key)
 	if err != nil || !s.Authentic {
 		t.Fatal(s.Authentic, err)
@@ -188,7 +188,7 @@ const claudeFile = `[{"uuid":"u1","name":"Bread","created_at":"2025-01-02T03:04:
  {"uuid":"m1","sender":"human","text":"How much salt?","created_at":"2025-01-02T03:04:06.789Z","attachments":[{"file_name":"r.txt","extracted_content":"flour"}]},
  {"uuid":"m2","sender":"assistant","text":"","content":[{"type":"thinking","text":""},{"type":"text","text":"2 %"}]}]}, 5]`
 
-func said2(list []Record) (out []string) {
+func formatTurns(list []Record) (out []string) {
 	for _, r := range list {
 		if r.Turn == nil || r.Turn.Provenance != provenance.Outside || r.Turn.Ref == "" {
 			out = append(out, "?")
@@ -220,19 +220,19 @@ func TestRead_ConversationsOfOtherPrograms(t *testing.T) {
 		want       []string
 		skipped    int
 	}{
-		{"chatgpt", file(t, "conversations.json", chatGPTFile), ChatGPT, chat, 1},
+		{"chatgpt", writeFile(t, "conversations.json", chatGPTFile), ChatGPT, chat, 1},
 		{"chatgpt in a zip", zipped, ChatGPT, chat, 1},
-		{"claude", file(t, "conversations.json", claudeFile), Claude, []string{"claude:u1 1 you: How much salt?\n[r.txt]\nflour", "claude:u1 2 claude: 2 %"}, 1},
+		{"claude", writeFile(t, "conversations.json", claudeFile), Claude, []string{"claude:u1 1 you: How much salt?\n[r.txt]\nflour", "claude:u1 2 claude: 2 %"}, 1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			s, got, skipped := read(t, tc.path, key)
+			s, got, skipped := readRecords(t, tc.path, key)
 			if s.Format != tc.format || s.Authentic || len(skipped) != tc.skipped {
 				t.Errorf("%s, sealed %v, skipped %v", s.Format, s.Authentic, skipped)
 			}
-			if diff := cmp.Diff(tc.want, said2(got)); diff != "" {
+			if diff := cmp.Diff(tc.want, formatTurns(got)); diff != "" {
 				t.Error(diff)
 			}
-			_, again, _ := read(t, tc.path, key)
+			_, again, _ := readRecords(t, tc.path, key)
 			if diff := cmp.Diff(got, again); diff != "" {
 				t.Errorf("second read differs: %s", diff)
 			}
@@ -244,7 +244,7 @@ const cards = "BEGIN:VCARD\r\nVERSION:3.0\r\nUID:1\r\nN:Novak;Ana;;;\r\nFN:Ana N
 	"BEGIN:VCARD\r\nVERSION:2.1\r\nFN;CHARSET=UTF-8;ENCODING=QUOTED-PRINTABLE:J=C3=B6rg=\r\n=20Ek\r\nEND:VCARD\r\nBEGIN:VCARD\r\nVERSION:4.0\r\nEND:VCARD\r\nBEGIN:VCARD\r\nFN:cut"
 
 func TestVCard(t *testing.T) {
-	s, got, skipped := read(t, file(t, "x.vcf", cards), key)
+	s, got, skipped := readRecords(t, writeFile(t, "x.vcf", cards), key)
 	if s.Format != VCard || len(skipped) != 2 {
 		t.Errorf("%s, skipped %v", s.Format, skipped)
 	}
@@ -284,7 +284,7 @@ func TestRead_NotesFolder(t *testing.T) {
 	if err := os.Symlink("/etc", filepath.Join(dir, "out")); err != nil {
 		t.Log("symlinks are not supported:", err)
 	}
-	s, got, skipped := read(t, dir, key)
+	s, got, skipped := readRecords(t, dir, key)
 	if s.Format != Vault || len(skipped) != 0 {
 		t.Errorf("%s, skipped %v", s.Format, skipped)
 	}
@@ -309,9 +309,9 @@ func TestRead_NotesFolder(t *testing.T) {
 func TestRecognize(t *testing.T) {
 	for text, want := range map[string]Format{
 		"": Document, "# Boiler": Document, "[1]": Document, `[{"x":"mapping"}]`: Document, chatGPTFile: ChatGPT, claudeFile: Claude, cards: VCard,
-		"\xef\xbb\xbfbegin:vcard\r\n": VCard, export(t): HobJSONL, "PK\x03\x04 nothing": Document,
+		"\xef\xbb\xbfbegin:vcard\r\n": VCard, exportRecords(t): HobJSONL, "PK\x03\x04 nothing": Document,
 	} {
-		s, err := Open(file(t, "x", text), key)
+		s, err := Open(writeFile(t, "x", text), key)
 		if err != nil || s.Format != want {
 			t.Errorf("%.20q: %v, want %s", text, err, want)
 			continue
@@ -331,7 +331,7 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte(chatGPTFile))
 	f.Add([]byte(claudeFile))
 	f.Add([]byte(cards))
-	f.Add([]byte(export(f, Record{Fact: &knowledge.Fact{ID: "f1", Text: "a"}}, Record{Preference: object("x")})))
+	f.Add([]byte(exportRecords(f, Record{Fact: &knowledge.Fact{ID: "f1", Text: "a"}}, Record{Preference: encodeText("x")})))
 	var b bytes.Buffer
 	w, err := NewMarkdown(&b, key, time.Unix(1e9, 0), time.UTC)
 	if err = errors.Join(err, w.Write(Record{Fact: &knowledge.Fact{ID: "f1", Text: "a\nb"}}), w.Write(Record{Note: &Note{Title: "t", Text: "x"}}), w.Close()); err != nil {

@@ -59,10 +59,10 @@ func onScreen(t *testing.T, columns, rows int, test func(b *bench)) {
 			History:  func() []string { return []string{"list my tasks", "weather in Vilnius", "add milk"} },
 		})
 		go func() { b.ended <- b.ui.Run(ctx) }()
-		b.settle(100 * time.Millisecond)
+		b.settleScreen(100 * time.Millisecond)
 		b.ui.program.Send(tea.WindowSizeMsg{Width: columns, Height: rows})
 		b.ui.SetStatus(Status{Model: "local/llama", Budget: "$0.12 of $5.00", Queue: 2, Quiet: "until 07:00"})
-		b.settle(100 * time.Millisecond)
+		b.settleScreen(100 * time.Millisecond)
 		test(b)
 		cancel()
 		<-b.ended
@@ -73,24 +73,24 @@ func onScreen(t *testing.T, columns, rows int, test func(b *bench)) {
 	})
 }
 
-// settle advances the time and waits until all goroutines are blocked.
-func (b *bench) settle(d time.Duration) {
+// settleScreen advances the time and waits until all goroutines are blocked.
+func (b *bench) settleScreen(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }
 
-// press types keys and waits for the screen after each of them.
-func (b *bench) press(keys ...string) {
+// pressKeys types keys and waits for the screen after each of them.
+func (b *bench) pressKeys(keys ...string) {
 	for _, k := range keys {
 		if _, err := io.WriteString(b.keys, k); err != nil {
 			b.t.Fatal(err)
 		}
-		b.settle(120 * time.Millisecond)
+		b.settleScreen(120 * time.Millisecond)
 	}
 }
 
-// text returns what the screen shows.
-func (b *bench) text() string {
+// screenText returns what the screen shows.
+func (b *bench) screenText() string {
 	b.screen.mu.Lock()
 	defer b.screen.mu.Unlock()
 	lines := strings.Split(strings.ReplaceAll(b.screen.em.String(), "\r", ""), "\n")
@@ -103,8 +103,8 @@ func (b *bench) text() string {
 func (b *bench) checkShown(want ...string) {
 	b.t.Helper()
 	for _, w := range want {
-		if !strings.Contains(b.text(), w) {
-			b.t.Errorf("the screen does not show %q:\n%s", w, b.text())
+		if !strings.Contains(b.screenText(), w) {
+			b.t.Errorf("the screen does not show %q:\n%s", w, b.screenText())
 		}
 	}
 }
@@ -112,21 +112,21 @@ func (b *bench) checkShown(want ...string) {
 func (b *bench) checkHidden(unwanted ...string) {
 	b.t.Helper()
 	for _, w := range unwanted {
-		if strings.Contains(b.text(), w) {
-			b.t.Errorf("the screen shows %q:\n%s", w, b.text())
+		if strings.Contains(b.screenText(), w) {
+			b.t.Errorf("the screen shows %q:\n%s", w, b.screenText())
 		}
 	}
 }
 
-// input returns the next input, or fails.
-func (b *bench) input() Input {
+// nextInput returns the next input, or fails.
+func (b *bench) nextInput() Input {
 	b.t.Helper()
 	synctest.Wait()
 	select {
 	case in := <-b.ui.inputs:
 		return in
 	default:
-		b.t.Fatalf("the program did not ask for input; screen:\n%s", b.text())
+		b.t.Fatalf("the program did not ask for input; screen:\n%s", b.screenText())
 	}
 	return Input{}
 }
@@ -136,7 +136,7 @@ func (b *bench) noInput() {
 	synctest.Wait()
 	select {
 	case in := <-b.ui.inputs:
-		b.t.Fatalf("input %+v; the screen:\n%s", in, b.text())
+		b.t.Fatalf("input %+v; the screen:\n%s", in, b.screenText())
 	default:
 	}
 }
@@ -145,7 +145,7 @@ const markdown = "Here is **bold text** and `code` for *you*, with a [link](http
 	"1. first point\n2. second point that is long enough to continue on another line of the terminal\n   - nested\n\n> a quote\n\n" +
 	"| City | Degrees |\n|---|---:|\n| Vilnius | 21 |\n| Kaunas | 9 |\n"
 
-func request(id string) api.Approval {
+func approvalRequest(id string) api.Approval {
 	return api.Approval{
 		ID: id, Tool: "run_command", Arguments: json.RawMessage(`{"command":"touch x.txt","cwd":"/home/ada/Documents"}`), Effects: "exec",
 		Summary: "Run in /home/ada/Documents: /usr/bin/touch x.txt", Reason: "it runs a program", Why: "touch is not one of the read-only programs",
@@ -165,19 +165,19 @@ func TestUI_GoldenScreens(t *testing.T) {
 				turn.End()
 				b.ui.Note(Notice, "Reminder: **call Ana** at 15:00")
 				b.ui.Note(Warning, "Hob has stopped unexpectedly. Starting it again.")
-				b.press("a draft")
+				b.pressKeys("a draft")
 			},
 			"card": func(b *bench) {
 				b.ui.NewTurn("please").StartTool("1", "run_command")
-				b.ui.Ask(request("a1"), "")
-				b.ui.Ask(request("a2"), "")
+				b.ui.Ask(approvalRequest("a1"), "")
+				b.ui.Ask(approvalRequest("a2"), "")
 			},
 			"details": func(b *bench) {
-				b.ui.Ask(request("a1"), "")
-				b.press("d")
+				b.ui.Ask(approvalRequest("a1"), "")
+				b.pressKeys("d")
 			},
-			"commands": func(b *bench) { b.press("/s", "\x1b[B") },
-			"search":   func(b *bench) { b.press("\x12", "w") },
+			"commands": func(b *bench) { b.pressKeys("/s", "\x1b[B") },
+			"search":   func(b *bench) { b.pressKeys("\x12", "w") },
 			"unfolded": func(b *bench) {
 				turn := b.ui.NewTurn("read it")
 				turn.StartTool("1", "use_tool")
@@ -185,17 +185,17 @@ func TestUI_GoldenScreens(t *testing.T) {
 				turn.EndTool("1", "read_page", "", "line one\nline two")
 				turn.AddText("Done.")
 				turn.End()
-				b.press("\x0f")
+				b.pressKeys("\x0f")
 			},
 			"lines": func(b *bench) {
-				b.press("first line", "\x1b\r", "second line", "\\", "\r", "third line", "\x1b[13;2u", strings.Repeat("word ", 30))
+				b.pressKeys("first line", "\x1b\r", "second line", "\\", "\r", "third line", "\x1b[13;2u", strings.Repeat("word ", 30))
 			},
 		} {
 			t.Run(fmt.Sprintf("%s at %d columns", name, columns), func(t *testing.T) {
 				onScreen(t, columns, rows, func(b *bench) {
 					play(b)
-					b.settle(200 * time.Millisecond)
-					compareGolden(t, fmt.Sprintf("%s-%d.golden", name, columns), b.text()+"\n")
+					b.settleScreen(200 * time.Millisecond)
+					compareGolden(t, fmt.Sprintf("%s-%d.golden", name, columns), b.screenText()+"\n")
 				})
 			})
 		}

@@ -53,8 +53,8 @@ func TestUI_SendsMessages(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			onScreen(t, 60, 20, func(b *bench) {
-				b.press(tc.keys...)
-				if got := b.input(); got.Text != tc.want {
+				b.pressKeys(tc.keys...)
+				if got := b.nextInput(); got.Text != tc.want {
 					t.Errorf("sent %q, want %q", got.Text, tc.want)
 				}
 				b.noInput()
@@ -66,15 +66,15 @@ func TestUI_SendsMessages(t *testing.T) {
 func TestUI_FoldsLongPastes(t *testing.T) {
 	long := strings.Repeat("word ", 100) // 500 characters
 	onScreen(t, 60, 20, func(b *bench) {
-		b.press("read ", pasteStart+long+pasteEnd, " now")
+		b.pressKeys("read ", pasteStart+long+pasteEnd, " now")
 		b.checkShown("read [pasted text #1, 500 characters] now")
-		b.press(enter)
-		in := b.input()
+		b.pressKeys(enter)
+		in := b.nextInput()
 		if len(in.Pastes) != 1 || in.Pastes[0].Text != long || !strings.Contains(in.Text, in.Pastes[0].Mark) {
 			t.Errorf("input: %+v", in)
 		}
-		b.press("[pasted text #2, 500 characters]", enter)
-		if in := b.input(); len(in.Pastes) != 0 {
+		b.pressKeys("[pasted text #2, 500 characters]", enter)
+		if in := b.nextInput(); len(in.Pastes) != 0 {
 			t.Error("a typed placeholder counts as a paste")
 		}
 	})
@@ -86,7 +86,7 @@ func TestUI_LeavesChat(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			onScreen(t, 60, 20, func(b *bench) {
-				b.press(keys...)
+				b.pressKeys(keys...)
 				if _, open := <-b.ui.inputs; open {
 					t.Error("a message was sent")
 				}
@@ -102,14 +102,14 @@ func TestUI_LeavesChat(t *testing.T) {
 func TestUI_InterruptsRunningTurn(t *testing.T) {
 	onScreen(t, 60, 20, func(b *bench) {
 		turn := b.ui.NewTurn("work")
-		b.settle(200 * time.Millisecond)
+		b.settleScreen(200 * time.Millisecond)
 		b.checkShown("thinking 0.")
-		b.press(ctrlC)
-		if !b.input().Interrupt {
+		b.pressKeys(ctrlC)
+		if !b.nextInput().Interrupt {
 			t.Error("the input is not an interrupt")
 		}
 		turn.End()
-		b.press("x", ctrlC, ctrlC)
+		b.pressKeys("x", ctrlC, ctrlC)
 		b.checkShown("Press Ctrl-C again")
 		b.checkHidden("thinking", "working")
 		b.noInput()
@@ -142,12 +142,12 @@ func TestUI_DecidesRequests(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			onScreen(t, 60, 20, func(b *bench) {
 				b.ui.Note(Hint, strings.Repeat("line\n", 40))
-				b.ui.Ask(request("a1"), "")
-				b.settle(tc.wait)
+				b.ui.Ask(approvalRequest("a1"), "")
+				b.settleScreen(tc.wait)
 				b.checkShown("y approve · n deny · d details")
 				b.checkHidden("cwd")
-				b.press(tc.keys...)
-				b.settle(time.Second)
+				b.pressKeys(tc.keys...)
+				b.settleScreen(time.Second)
 				got := ""
 				select {
 				case in := <-b.ui.inputs:
@@ -157,7 +157,7 @@ func TestUI_DecidesRequests(t *testing.T) {
 				default:
 				}
 				if value := b.ui.model.input.Value(); got != tc.decision || value != tc.text {
-					t.Errorf("decision %q, text %q, want %q, %q\n%s", got, value, tc.decision, tc.text, b.text())
+					t.Errorf("decision %q, text %q, want %q, %q\n%s", got, value, tc.decision, tc.text, b.screenText())
 				}
 			})
 		})
@@ -167,26 +167,26 @@ func TestUI_DecidesRequests(t *testing.T) {
 func TestUI_ShowsOutcomeOfDecisions(t *testing.T) {
 	onScreen(t, 80, 20, func(b *bench) {
 		for _, id := range []string{"a1", "a2", "a3"} {
-			b.ui.Ask(request(id), "")
+			b.ui.Ask(approvalRequest(id), "")
 		}
-		b.settle(2 * time.Second)
-		b.press("y")
-		b.settle(time.Second)
-		q := b.input().Decision.Request
+		b.settleScreen(2 * time.Second)
+		b.pressKeys("y")
+		b.settleScreen(time.Second)
+		q := b.nextInput().Decision.Request
 		b.ui.Decided(q, "", errors.New("disk is full"))
-		b.settle(time.Second)
+		b.settleScreen(time.Second)
 		b.checkShown("Your answer was not accepted: disk is full", "2 more to answer", "y approve")
-		b.press("n")
-		b.settle(time.Second)
-		b.ui.Decided(b.input().Decision.Request, "Denied: run it", nil)
-		b.settle(2 * time.Second)
+		b.pressKeys("n")
+		b.settleScreen(time.Second)
+		b.ui.Decided(b.nextInput().Decision.Request, "Denied: run it", nil)
+		b.settleScreen(2 * time.Second)
 		b.checkShown("Denied: run it", "1 more to answer")
 		b.ui.SetStatus(Status{Pending: []string{"a3"}, AsOf: time.Now()})
-		b.settle(time.Second)
+		b.settleScreen(time.Second)
 		b.checkShown("Answered elsewhere or expired", "y approve")
 		b.checkHidden("more to answer")
 		b.ui.SetStatus(Status{Pending: []string{}, AsOf: time.Now()})
-		b.settle(time.Second)
+		b.settleScreen(time.Second)
 		b.checkHidden("y approve")
 	})
 }
@@ -194,20 +194,20 @@ func TestUI_ShowsOutcomeOfDecisions(t *testing.T) {
 // In a small window, a request that does not fit can be approved after it was read to its end.
 func TestUI_FitsSmallWindow(t *testing.T) {
 	onScreen(t, 40, 10, func(b *bench) {
-		q := request("a1")
+		q := approvalRequest("a1")
 		q.Summary = "Run: /usr/bin/touch" + strings.Repeat(" some-file", 20)
 		b.ui.Ask(q, "")
-		b.settle(2 * time.Second)
+		b.settleScreen(2 * time.Second)
 		b.checkShown("Hob asks: Run:", "PgDn: read", "waiting")
-		b.press("y")
-		b.settle(time.Second)
+		b.pressKeys("y")
+		b.settleScreen(time.Second)
 		b.noInput()
-		b.press(ctrlU, "\x1b[6~", "\x1b[6~", "\x1b[6~")
-		b.settle(2 * time.Second)
+		b.pressKeys(ctrlU, "\x1b[6~", "\x1b[6~", "\x1b[6~")
+		b.settleScreen(2 * time.Second)
 		b.checkShown("y approve")
-		b.press("y")
-		b.settle(time.Second)
-		if d := b.input().Decision; d == nil || !d.Approved {
+		b.pressKeys("y")
+		b.settleScreen(time.Second)
+		if d := b.nextInput().Decision; d == nil || !d.Approved {
 			t.Errorf("decision: %+v", d)
 		}
 	})
@@ -215,16 +215,16 @@ func TestUI_FitsSmallWindow(t *testing.T) {
 
 func TestUI_RequiresDetailsOfCutSentence(t *testing.T) {
 	onScreen(t, 80, 40, func(b *bench) {
-		q := request("a1")
+		q := approvalRequest("a1")
 		q.Summary = "Run: /usr/bin/touch …"
 		b.ui.Ask(q, "")
-		b.settle(2 * time.Second)
+		b.settleScreen(2 * time.Second)
 		b.checkShown("d details, then y approve")
-		b.press("y", ctrlU, "d")
-		b.settle(2 * time.Second)
-		b.press("y")
-		b.settle(time.Second)
-		if d := b.input().Decision; d == nil || !d.Approved {
+		b.pressKeys("y", ctrlU, "d")
+		b.settleScreen(2 * time.Second)
+		b.pressKeys("y")
+		b.settleScreen(time.Second)
+		if d := b.nextInput().Decision; d == nil || !d.Approved {
 			t.Errorf("decision: %+v", d)
 		}
 	})
@@ -239,14 +239,14 @@ func TestUI_FollowsResize(t *testing.T) {
 		turn := b.ui.NewTurn("hello there")
 		turn.AddText(strings.Join(words, " "))
 		turn.End()
-		b.press("a draft")
+		b.pressKeys("a draft")
 		for _, columns := range []int{60, 120, 40, 80} {
 			b.screen.mu.Lock()
 			b.screen.em.Resize(columns, 30)
 			b.screen.mu.Unlock()
 			b.ui.program.Send(tea.WindowSizeMsg{Width: columns, Height: 30})
-			b.settle(200 * time.Millisecond)
-			text := b.text()
+			b.settleScreen(200 * time.Millisecond)
+			text := b.screenText()
 			if got := strings.Join(strings.Fields(text), " "); strings.Count(got, strings.Join(words, " ")) != 1 || strings.Count(text, "a draft") != 1 || strings.Count(text, "local/llama") != 1 {
 				t.Errorf("at %d columns:\n%s", columns, text)
 			}
@@ -267,12 +267,12 @@ func TestUI_ShowsHostileTextHarmlessly(t *testing.T) {
 		for _, kind := range []Kind{Hint, Notice, Warning, Failure} {
 			b.ui.Note(kind, hostile)
 		}
-		q := request("a1")
+		q := approvalRequest("a1")
 		q.Summary, q.Reason, q.Why, q.Tool = hostile, hostile, hostile, hostile
 		b.ui.Ask(q, "")
-		b.press("d", "\x0f")
+		b.pressKeys("d", "\x0f")
 		b.ui.SetStatus(Status{Model: hostile})
-		b.settle(time.Second)
+		b.settleScreen(time.Second)
 		view := b.ui.model.View().Content
 		for _, bad := range []string{"\x1b[2J", "\x1b]", "\x1b[5m", "\x07", "\x08", "\r", "\u202e", "\u200b", "\u009b"} {
 			if strings.Contains(view, bad) {
@@ -287,14 +287,14 @@ func TestUI_ShowsHostileTextHarmlessly(t *testing.T) {
 		}
 		turn.AddText("the end.")
 		turn.End()
-		b.settle(time.Second)
+		b.settleScreen(time.Second)
 		b.checkShown("the end.")
-		b.press("\x1b[1;5H") // Ctrl-Home
+		b.pressKeys("\x1b[1;5H") // Ctrl-Home
 		b.checkShown("› long", "more lines")
 		b.ui.Note(Notice, "while reading")
-		b.settle(time.Second)
+		b.settleScreen(time.Second)
 		b.checkShown("› long")
-		b.press(escape)
+		b.pressKeys(escape)
 		b.checkShown("while reading")
 	})
 }
@@ -307,14 +307,14 @@ func TestUI_CompletesPaths(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		b.press("read ./b", "\t", enter)
-		if in := b.input(); in.Text != "read ./beta.txt" {
+		b.pressKeys("read ./b", "\t", enter)
+		if in := b.nextInput(); in.Text != "read ./beta.txt" {
 			t.Errorf("sent %q", in.Text)
 		}
-		b.press("read ./a", "\t")
+		b.pressKeys("read ./a", "\t")
 		b.checkShown("> read ./alpha-", "alpha-one.txt", "alpha-two.txt")
-		b.press(down, "\t", enter)
-		if in := b.input(); in.Text != "read ./alpha-two.txt" {
+		b.pressKeys(down, "\t", enter)
+		if in := b.nextInput(); in.Text != "read ./alpha-two.txt" {
 			t.Errorf("sent %q", in.Text)
 		}
 	})
@@ -322,9 +322,9 @@ func TestUI_CompletesPaths(t *testing.T) {
 
 func TestUI_ShowsLostConnection(t *testing.T) {
 	onScreen(t, 80, 24, func(b *bench) {
-		b.press("kept text")
+		b.pressKeys("kept text")
 		b.ui.SetStatus(Status{Model: "local/llama", Offline: true})
-		b.settle(time.Second)
+		b.settleScreen(time.Second)
 		b.checkShown("reconnecting", "> kept text")
 	})
 }
@@ -377,7 +377,7 @@ func TestLines_KeepsAnswersWhole(t *testing.T) {
 			p.Note(Notice, "a notice")
 			turn.AddText("an answer\n")
 			turn.End()
-			p.Ask(request("a1"), "how")
+			p.Ask(approvalRequest("a1"), "how")
 			if out.String() != tc.want {
 				t.Errorf("printed %q, want %q", out.String(), tc.want)
 			}
