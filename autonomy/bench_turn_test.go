@@ -14,13 +14,13 @@ import (
 func BenchmarkTurn(b *testing.B) {
 	for _, sessions := range []int{1, 8} {
 		b.Run(fmt.Sprintf("sessions=%d", sessions), func(b *testing.B) {
-			m := reply(func(r llmtest.Request) llmtest.Answer {
+			m := modelFrom(func(r llmtest.Request) llmtest.Answer {
 				if r.Round == 0 {
-					return calls(call("add_item", fmt.Sprintf(`{"text":"item %d"}`, len(r.Messages))))
+					return callsAnswer(newCall("add_item", fmt.Sprintf(`{"text":"item %d"}`, len(r.Messages))))
 				}
 				return llmtest.Answer{Text: "done"}
 			})
-			e := start(b, setup{model: m, change: func(o *autonomy.Options) { o.Slots = sessions }})
+			e := startEngine(b, setup{model: m, change: func(o *autonomy.Options) { o.Slots = sessions }})
 			turns := make(chan struct{}, b.N)
 			for range b.N {
 				turns <- struct{}{}
@@ -31,7 +31,7 @@ func BenchmarkTurn(b *testing.B) {
 			for s := range sessions {
 				wg.Go(func() {
 					for range turns {
-						e.say(fmt.Sprint("s", s), "add it")
+						e.askHob(fmt.Sprint("s", s), "add it")
 					}
 				})
 			}

@@ -16,13 +16,13 @@ import (
 // call and do not affect other senders or the owner.
 func TestGuests_HaveAMessageLimit(t *testing.T) {
 	model := llmtest.NewScripted(llmtest.Options{Otherwise: &llmtest.Answer{Text: "hello"}})
-	e := start(t, setup{model: model, inbox: func(o *intake.Options) { o.GuestMessages = 3 }})
+	e := startEngine(t, setup{model: model, inbox: func(o *intake.Options) { o.GuestMessages = 3 }})
 	write := func(sender, key string, owner bool) (string, error) {
 		acc, err := e.intake.Receive(t.Context(), channels.Inbound{
 			Channel: "mail", Chat: sender, Sender: sender, FromOwner: owner, Text: "hi " + key, Key: key, At: time.Now(),
 		})
 		if err == nil {
-			e.settle(acc.Event)
+			e.awaitSettled(acc.Event)
 		}
 		return acc.Event, err
 	}
@@ -40,7 +40,7 @@ func TestGuests_HaveAMessageLimit(t *testing.T) {
 		t.Fatalf("Receive of the message that gets the notice: %v", err)
 	}
 	ev, err := e.bus.Inbox.Event(t.Context(), id)
-	fatal(t, err)
+	failOnError(t, err)
 	if !strings.Contains(ev.Answer, "at most 3 messages per hour") {
 		t.Errorf("answer = %q, want the limit", ev.Answer)
 	}

@@ -144,14 +144,14 @@ type setup struct {
 	delay  time.Duration        // how long a send waits, 0 = not at all
 }
 
-func sets() []store.MigrationSet {
+func allMigrations() []store.MigrationSet {
 	return []store.MigrationSet{bus.Migrations(), guard.Migrations(), session.Migrations(), origins.Migrations(), modelrouter.Migrations(), goals.Migrations(), notify.Migrations(), trace.Migrations(), {Owner: "test", Steps: []string{`CREATE TABLE items (n INTEGER PRIMARY KEY, call TEXT NOT NULL UNIQUE, text TEXT)`}}}
 }
 
 // furnish puts an empty database into a new home.
-var furnish = storetest.Empty(sets)
+var furnish = storetest.Empty(allMigrations)
 
-func start(t testing.TB, s setup) *engine {
+func startEngine(t testing.TB, s setup) *engine {
 	t.Helper()
 	if s.dir == "" {
 		s.dir = t.TempDir()
@@ -163,7 +163,7 @@ func start(t testing.TB, s setup) *engine {
 	ctx := t.Context()
 	furnish(t, e.path)
 	var err error
-	if e.store, err = storetest.Open(ctx, e.path, sets(), store.Options{}); err != nil {
+	if e.store, err = storetest.Open(ctx, e.path, allMigrations(), store.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	route := func(channel, chat string) (string, string, bool) { return channel, chat, !s.pushes[channel] }
@@ -177,16 +177,16 @@ func start(t testing.TB, s setup) *engine {
 	e.bus = bus.New(e.store, options)
 	if s.quiet != nil {
 		notices, err = notify.New(notify.Options{Store: e.store, Bus: e.bus, Zone: func() *time.Location { return time.UTC }, Quiet: s.quiet})
-		fatal(t, err)
+		failOnError(t, err)
 	}
 	e.guard, err = guard.New(e.store, s.guard)
-	fatal(t, err)
-	fatal(t, e.guard.InitKeys(ctx))
+	failOnError(t, err)
+	failOnError(t, e.guard.InitKeys(ctx))
 	e.sessions = session.New(e.store)
 	catalog, err := tools.NewCatalog(append(testTools(e.effects), s.tools...)...)
-	fatal(t, err)
+	failOnError(t, err)
 	p, err := prompt.New(prompt.Options{})
-	fatal(t, err)
+	failOnError(t, err)
 	zone := func() *time.Location { return time.UTC }
 	compactor, err := session.NewCompactor(e.sessions, session.CompactorOptions{
 		Model: func(context.Context, string) (llm.Model, error) {
@@ -197,7 +197,7 @@ func start(t testing.TB, s setup) *engine {
 		},
 		Record: autonomy.RecordCompaction(e.guard), Chars: s.chars,
 	})
-	fatal(t, err)
+	failOnError(t, err)
 	e.runner, err = turn.New(turn.Options{
 		Store: e.store, Bus: e.bus, Guard: e.guard, Sessions: e.sessions, Compactor: compactor, Catalog: catalog, Prompt: p, Zone: zone, Limits: s.limits, Hooks: s.hooks, Results: s.results, SendDelay: s.delay,
 		Models: chooserFunc(func(ctx context.Context, ask modelrouter.TurnInfo) (modelrouter.Choice, error) {
@@ -210,11 +210,11 @@ func start(t testing.TB, s setup) *engine {
 			return modelrouter.Choice{Model: s.model}, nil
 		}),
 	})
-	fatal(t, err)
+	failOnError(t, err)
 	e.undo, err = undo.New(undo.Options{Store: e.store, Bus: e.bus, Guard: e.guard, Catalog: catalog})
-	fatal(t, err)
+	failOnError(t, err)
 	e.approvals, err = approvals.New(approvals.Options{Store: e.store, Bus: e.bus, Guard: e.guard, Channels: pushChannels(s.pushes)})
-	fatal(t, err)
+	failOnError(t, err)
 	in := intake.Options{
 		Store: e.store, Bus: e.bus, Sessions: e.sessions, Channels: pushChannels(s.pushes), Watchers: watcherRecords{e.specs}, Answers: e.approvals, QueueNotices: true,
 	}
@@ -222,7 +222,7 @@ func start(t testing.TB, s setup) *engine {
 		s.inbox(&in)
 	}
 	e.intake, err = intake.New(in)
-	fatal(t, err)
+	failOnError(t, err)
 	opt := autonomy.Options{
 		Store: e.store, Bus: e.bus, Guard: e.guard, Sessions: e.sessions, Compactor: compactor, Runner: e.runner, Undo: e.undo, Zone: zone, Notices: notices, Intake: e.intake, Approvals: e.approvals,
 		Drain: 50 * time.Millisecond,
@@ -234,10 +234,10 @@ func start(t testing.TB, s setup) *engine {
 		s.change(&opt)
 	}
 	e.explainer, err = explain.New(explain.Options{Store: e.store, Bus: e.bus, Guard: e.guard, Goals: opt.Goals, Notices: notices, Watchers: s.watchers, Zone: zone})
-	fatal(t, err)
+	failOnError(t, err)
 	opt.Explain = e.explainer
 	e.loop, err = autonomy.New(opt)
-	fatal(t, err)
+	failOnError(t, err)
 	rctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	if !s.idle {
@@ -278,7 +278,7 @@ type pushChannels map[string]bool
 
 func (p pushChannels) Pushes(channel string) bool { return p[channel] }
 
-func fatal(t testing.TB, err error) {
+func failOnError(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -288,25 +288,25 @@ func fatal(t testing.TB, err error) {
 // testClient is the program with which the owner talks in tests.
 const testClient = "page"
 
-// put sends a message of the owner without waiting.
-func (e *engine) put(session, text, key string) string {
+// putMessage sends a message of the owner without waiting.
+func (e *engine) putMessage(session, text, key string) string {
 	e.t.Helper()
 	acc, err := e.intake.Receive(e.t.Context(), channels.Inbound{Channel: "web", Client: testClient, Session: session, FromOwner: true, Text: text, Key: key})
-	fatal(e.t, err)
+	failOnError(e.t, err)
 	return acc.Event
 }
 
-// settle waits until the event is done, dead or suspended.
-func (e *engine) settle(id string) bus.Event {
+// awaitSettled waits until the event is done, dead or suspended.
+func (e *engine) awaitSettled(id string) bus.Event {
 	e.t.Helper()
 	deadline := time.After(60 * time.Second)
 	for {
 		settled, cancel := e.bus.Inbox.EventClosed(id)
 		ev, err := e.bus.Inbox.Event(e.t.Context(), id)
-		fatal(e.t, err)
+		failOnError(e.t, err)
 		if ev.State == bus.Done || ev.State == bus.Dead || (ev.State == bus.Pending && !ev.NotBefore.IsZero()) {
 			cancel()
-			fatal(e.t, e.bus.Outbox.MarkShown(e.t.Context(), testClient, bus.Display{Event: id})) // as the API does
+			failOnError(e.t, e.bus.Outbox.MarkShown(e.t.Context(), testClient, bus.Display{Event: id})) // as the API does
 			return ev
 		}
 		select {
@@ -317,24 +317,24 @@ func (e *engine) settle(id string) bus.Event {
 	}
 }
 
-// say sends a message of the owner and returns the answer.
-func (e *engine) say(session, text string) string {
+// askHob sends a message of the owner and returns the answer.
+func (e *engine) askHob(session, text string) string {
 	e.t.Helper()
-	return e.settle(e.put(session, text, "")).Answer
+	return e.awaitSettled(e.putMessage(session, text, "")).Answer
 }
 
-func (e *engine) items() []string {
+func (e *engine) listItems() []string {
 	e.t.Helper()
 	rows, err := e.store.Read().QueryContext(e.t.Context(), `SELECT text FROM items ORDER BY n`)
-	fatal(e.t, err)
+	failOnError(e.t, err)
 	defer rows.Close()
 	var out []string
 	for rows.Next() {
 		var s string
-		fatal(e.t, rows.Scan(&s))
+		failOnError(e.t, rows.Scan(&s))
 		out = append(out, s)
 	}
-	fatal(e.t, rows.Err())
+	failOnError(e.t, rows.Err())
 	return out
 }
 

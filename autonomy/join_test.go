@@ -21,7 +21,7 @@ func (e *engine) receiveMessage(settle time.Duration, key, text string) channels
 		Channel: "chat", Chat: "7", Sender: "ada", FromOwner: true, Text: text, Key: key, Debounce: settle,
 		Outside: []string{"with " + text}, Images: []channels.Image{{MIME: "image/png", Data: []byte(text)}},
 	})
-	fatal(e.t, err)
+	failOnError(e.t, err)
 	return acc
 }
 
@@ -30,7 +30,7 @@ func (e *engine) receiveMessage(settle time.Duration, key, text string) channels
 func TestJoin_SurvivesACrash(t *testing.T) {
 	storetest.FileOnly(t, "the test copies the files as a SIGKILL leaves them")
 	texts := []string{"one", "two", "three"}
-	e := start(t, setup{idle: true, model: scripted(), pushes: map[string]bool{"chat": true}})
+	e := startEngine(t, setup{idle: true, model: scriptedModel(), pushes: map[string]bool{"chat": true}})
 	snaps := &snapshots{t: t, path: e.path}
 	snaps.takeSnapshot("nothing was taken")
 	for i, text := range texts {
@@ -39,8 +39,8 @@ func TestJoin_SurvivesACrash(t *testing.T) {
 	}
 	for _, s := range snaps.taken {
 		t.Run(s.at, func(t *testing.T) {
-			m := reply(func(llmtest.Request) llmtest.Answer { return llmtest.Answer{Text: "ok"} })
-			after := start(t, setup{dir: s.dir, idle: true, model: m, pushes: map[string]bool{"chat": true}})
+			m := modelFrom(func(llmtest.Request) llmtest.Answer { return llmtest.Answer{Text: "ok"} })
+			after := startEngine(t, setup{dir: s.dir, idle: true, model: m, pushes: map[string]bool{"chat": true}})
 			ids := map[string]bool{}
 			for i, text := range texts {
 				ids[after.receiveMessage(20*time.Second, fmt.Sprint(i), text).Event] = true
@@ -50,7 +50,7 @@ func TestJoin_SurvivesACrash(t *testing.T) {
 			}
 			for id := range ids {
 				ev, err := after.bus.Inbox.Event(t.Context(), id)
-				fatal(t, err)
+				failOnError(t, err)
 				if ev.Text != "one\ntwo\nthree" || strings.Count(string(ev.Payload), "with ") != 3 || strings.Count(string(ev.Payload), "image/png") != 3 {
 					t.Errorf("joined text %q with payload %s", ev.Text, ev.Payload)
 				}
@@ -60,8 +60,8 @@ func TestJoin_SurvivesACrash(t *testing.T) {
 }
 
 func TestJoin_MakesOneTurn(t *testing.T) {
-	m := reply(func(r llmtest.Request) llmtest.Answer { return llmtest.Answer{Text: "ok"} })
-	e := start(t, setup{model: m, pushes: map[string]bool{"chat": true}})
+	m := modelFrom(func(r llmtest.Request) llmtest.Answer { return llmtest.Answer{Text: "ok"} })
+	e := startEngine(t, setup{model: m, pushes: map[string]bool{"chat": true}})
 	first := e.receiveMessage(300*time.Millisecond, "1", "one")
 	if acc := e.receiveMessage(300*time.Millisecond, "2", "two"); acc.Event != first.Event {
 		t.Errorf("receiveMessage = %+v", acc)
@@ -74,46 +74,46 @@ func TestJoin_MakesOneTurn(t *testing.T) {
 			t.Errorf("%q was joined", alone)
 		}
 	}
-	if ev := e.await(first.Event); ev.State != bus.Done || ev.Text != "one\ntwo\ndon't" {
+	if ev := e.awaitClosed(first.Event); ev.State != bus.Done || ev.Text != "one\ntwo\ndon't" {
 		t.Errorf("%s %q", ev.State, ev.Text)
 	}
 }
 
 // A message that waits for the next one counts as started: "/stop" ends it.
 func TestStop_EndsAMessageThatWaitsForMore(t *testing.T) {
-	m := reply(func(llmtest.Request) llmtest.Answer { return llmtest.Answer{Text: "done"} })
-	e := start(t, setup{model: m, pushes: map[string]bool{"chat": true}})
+	m := modelFrom(func(llmtest.Request) llmtest.Answer { return llmtest.Answer{Text: "done"} })
+	e := startEngine(t, setup{model: m, pushes: map[string]bool{"chat": true}})
 	first := e.receiveMessage(time.Hour, "1", "delete all of it")
 	e.receiveMessage(time.Hour, "2", "now")
 	stop := e.receiveMessage(time.Hour, "3", "/stop")
-	if ev := e.await(first.Event); ev.State != bus.Done || ev.Answer != "Stopped." {
+	if ev := e.awaitClosed(first.Event); ev.State != bus.Done || ev.Answer != "Stopped." {
 		t.Errorf("%s %q", ev.State, ev.Answer)
 	}
-	if ev := e.await(stop.Event); ev.Answer != "Stopped." {
+	if ev := e.awaitClosed(stop.Event); ev.Answer != "Stopped." {
 		t.Errorf("answer to /stop = %q", ev.Answer)
 	}
 	if n := len(m.Asked()); n != 0 {
 		t.Errorf("%d model calls", n)
 	}
-	if again := e.receiveMessage(time.Millisecond, "4", "hello"); again.Event == first.Event || e.await(again.Event).Answer != "done" {
+	if again := e.receiveMessage(time.Millisecond, "4", "hello"); again.Event == first.Event || e.awaitClosed(again.Event).Answer != "done" {
 		t.Error("the next message got no separate answer")
 	}
 }
 
 // A message sent before "/new" is answered in its own conversation.
 func TestNew_AnswersWaitingMessagesInTheOldConversation(t *testing.T) {
-	m := reply(func(llmtest.Request) llmtest.Answer { return llmtest.Answer{Text: "ok"} })
-	e := start(t, setup{model: m, pushes: map[string]bool{"chat": true}})
-	e.await(e.receiveMessage(time.Millisecond, "1", "remember the blue one").Event)
+	m := modelFrom(func(llmtest.Request) llmtest.Answer { return llmtest.Answer{Text: "ok"} })
+	e := startEngine(t, setup{model: m, pushes: map[string]bool{"chat": true}})
+	e.awaitClosed(e.receiveMessage(time.Millisecond, "1", "remember the blue one").Event)
 	waits := e.receiveMessage(time.Hour, "2", "and where is it?")
 	fresh := e.receiveMessage(time.Hour, "3", "/new")
-	if ev := e.await(fresh.Event); !strings.HasPrefix(ev.Answer, "Started a new conversation.") {
+	if ev := e.awaitClosed(fresh.Event); !strings.HasPrefix(ev.Answer, "Started a new conversation.") {
 		t.Errorf("answer to /new = %q", ev.Answer)
 	}
-	if ev := e.await(waits.Event); ev.State != bus.Done || ev.Answer != "ok" {
+	if ev := e.awaitClosed(waits.Event); ev.State != bus.Done || ev.Answer != "ok" {
 		t.Errorf("%s %q", ev.State, ev.Answer)
 	}
-	e.await(e.receiveMessage(time.Millisecond, "4", "hello").Event)
+	e.awaitClosed(e.receiveMessage(time.Millisecond, "4", "hello").Event)
 	var asked []bool
 	for _, r := range m.Asked() {
 		asked = append(asked, strings.Contains(fmt.Sprint(r.Messages), "blue one"))
@@ -129,30 +129,30 @@ type shownAnswer struct {
 	what []string
 }
 
-func (v *shownAnswer) add(s string) {
+func (v *shownAnswer) addText(s string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.what = append(v.what, s)
 }
 
-func (v *shownAnswer) Add(text string) { v.add(text) }
-func (v *shownAnswer) Reset()          { v.add("<reset>") }
-func (v *shownAnswer) Break()          { v.add("<break>") }
-func (v *shownAnswer) Stop()           { v.add("<stop>") }
+func (v *shownAnswer) Add(text string) { v.addText(text) }
+func (v *shownAnswer) Reset()          { v.addText("<reset>") }
+func (v *shownAnswer) Break()          { v.addText("<break>") }
+func (v *shownAnswer) Stop()           { v.addText("<stop>") }
 
 // The display of a turn shows the text of its last step. A question ends the display, and the end
 // of the turn removes it.
 func TestDisplay_ShowsTheLastStepOfATurn(t *testing.T) {
 	v := &shownAnswer{}
-	m := reply(func(r llmtest.Request) llmtest.Answer {
+	m := modelFrom(func(r llmtest.Request) llmtest.Answer {
 		if r.Round == 0 {
-			a := calls(call("send_text", `{"text":"x"}`))
+			a := callsAnswer(newCall("send_text", `{"text":"x"}`))
 			a.Text = "let me see"
 			return a
 		}
 		return llmtest.Answer{Text: "the answer"}
 	})
-	e := start(t, setup{model: m, change: func(o *autonomy.Options) {
+	e := startEngine(t, setup{model: m, change: func(o *autonomy.Options) {
 		o.Chats = chatSigns{show: func(channel string) channels.LiveDraft {
 			if channel != "chat" {
 				return nil
@@ -176,8 +176,8 @@ func TestDisplay_ShowsTheLastStepOfATurn(t *testing.T) {
 	if got = strings.TrimPrefix(got, "<reset>"); got != "let me see<break><stop>" {
 		t.Errorf("display until the question: %q", got)
 	}
-	e.receiveMessage(0, "2", "/yes "+e.pending(1)[0].ID)
-	e.await(acc.Event)
+	e.receiveMessage(0, "2", "/yes "+e.awaitPending(1)[0].ID)
+	e.awaitClosed(acc.Event)
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	got = strings.Join(v.what, "")
@@ -188,7 +188,7 @@ func TestDisplay_ShowsTheLastStepOfATurn(t *testing.T) {
 
 // After two messages were merged, the origin of each untrusted text is still known.
 func TestReview2_JoinedPartsKeepTheirOrigins(t *testing.T) {
-	e := start(t, setup{idle: true, model: scripted(), pushes: map[string]bool{"chat": true}})
+	e := startEngine(t, setup{idle: true, model: scriptedModel(), pushes: map[string]bool{"chat": true}})
 	var id string
 	for i, in := range []channels.Inbound{
 		{Text: "look at this", Outside: []string{"a quote"}},
@@ -197,7 +197,7 @@ func TestReview2_JoinedPartsKeepTheirOrigins(t *testing.T) {
 	} {
 		in.Channel, in.Chat, in.Sender, in.FromOwner, in.Key, in.Debounce = "chat", "7", "ada", true, fmt.Sprint(i), 20*time.Second
 		acc, err := e.intake.Receive(t.Context(), in)
-		fatal(t, err)
+		failOnError(t, err)
 		if id == "" {
 			id = acc.Event
 		}
@@ -206,7 +206,7 @@ func TestReview2_JoinedPartsKeepTheirOrigins(t *testing.T) {
 		}
 	}
 	ev, err := e.bus.Inbox.Event(t.Context(), id)
-	fatal(t, err)
+	failOnError(t, err)
 	if ev.Text != "look at this\nand this\nand that" {
 		t.Errorf("text of the event = %q", ev.Text)
 	}

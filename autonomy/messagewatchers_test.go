@@ -43,7 +43,7 @@ func (e *messageRecorder) DispatchTx(_ *store.Tx, m watchers.Message) ([]watcher
 func (e *engine) listNotices() (out []string) {
 	e.t.Helper()
 	list, err := e.bus.Inbox.List(e.t.Context(), "", "", 100)
-	fatal(e.t, err)
+	failOnError(e.t, err)
 	for _, ev := range list {
 		if ev.Kind == bus.Watcher {
 			out = append(out, ev.Text)
@@ -59,7 +59,7 @@ func (e *engine) listNotices() (out []string) {
 // message is seen once, and a command never.
 func TestMessageWatchers_SeeEachMessageOnce(t *testing.T) {
 	h := &messageRecorder{}
-	e := start(t, setup{idle: true, inbox: func(o *intake.Options) { o.Watchers = h }})
+	e := startEngine(t, setup{idle: true, inbox: func(o *intake.Options) { o.Watchers = h }})
 	bob := channels.Inbound{Channel: "chat", Chat: "7", Sender: "7", SenderName: "Bob", Text: "the launch is off", Key: "k1"}
 	h.err = errors.New("disk full")
 	if _, err := e.intake.Receive(t.Context(), bob); err == nil {
@@ -71,9 +71,9 @@ func TestMessageWatchers_SeeEachMessageOnce(t *testing.T) {
 	h.err = nil
 	for range 2 {
 		_, err := e.intake.Receive(t.Context(), bob)
-		fatal(t, err)
+		failOnError(t, err)
 	}
-	e.put("main", "/status launch", "")
+	e.putMessage("main", "/status launch", "")
 	if got := e.listNotices(); !slices.Equal(got, []string{"Bob wrote: the launch is off"}) {
 		t.Errorf("notices = %q", got)
 	}
@@ -81,7 +81,7 @@ func TestMessageWatchers_SeeEachMessageOnce(t *testing.T) {
 		t.Error("the watchers got a command")
 	}
 	var past []string
-	fatal(t, e.intake.ReplayMessages(t.Context(), bob.At, func(m watchers.Message) error {
+	failOnError(t, e.intake.ReplayMessages(t.Context(), bob.At, func(m watchers.Message) error {
 		past = append(past, m.SenderName+": "+m.Text)
 		return nil
 	}))
@@ -95,12 +95,12 @@ func TestMessageWatchers_SeeEachMessageOnce(t *testing.T) {
 func TestMessageWatchers_SeeUnknownSenders(t *testing.T) {
 	for _, asked := range []bool{false, true} {
 		h := &messageRecorder{strangers: asked}
-		e := start(t, setup{idle: true, inbox: func(o *intake.Options) { o.Watchers = h }})
+		e := startEngine(t, setup{idle: true, inbox: func(o *intake.Options) { o.Watchers = h }})
 		hear := channels.Channel(unknownSenderChannel{})
 		m, err := channels.New(channels.Options{Outbox: e.bus.Outbox, Receiver: e.intake, Log: slog.New(slog.DiscardHandler), Channels: map[string]channels.Channel{"chat": hear}})
-		fatal(t, err)
+		failOnError(t, err)
 		ctx, cancel := context.WithCancelCause(t.Context())
-		fatal(t, m.Run(context.WithValue(ctx, cancelKey{}, cancel)))
+		failOnError(t, m.Run(context.WithValue(ctx, cancelKey{}, cancel)))
 		if cause := context.Cause(ctx); !errors.Is(cause, channels.ErrStranger) {
 			t.Fatalf("Receive from an unknown sender ended with %v, want ErrStranger", cause)
 		}
@@ -108,7 +108,7 @@ func TestMessageWatchers_SeeUnknownSenders(t *testing.T) {
 			t.Errorf("watchers of unknown senders = %v, %d notifications", asked, got)
 		}
 		list, err := e.bus.Inbox.List(t.Context(), "", "", 10)
-		fatal(t, err)
+		failOnError(t, err)
 		if slices.ContainsFunc(list, func(ev bus.Event) bool { return ev.Kind == bus.Message }) {
 			t.Error("an unknown sender's message became an event")
 		}

@@ -74,7 +74,7 @@ func TestNetwork_OnlyListedPackagesConnect(t *testing.T) {
 		if imports["."] != "" {
 			t.Errorf("%s uses a dot import of %s", name, imports["."])
 		}
-		visit(file, func(n ast.Node, parents []ast.Node) {
+		visitNodes(file, func(n ast.Node, parents []ast.Node) {
 			sel, ok := n.(*ast.SelectorExpr)
 			if !ok {
 				return
@@ -108,7 +108,7 @@ func TestNetwork_OnlyTestsReplaceTheDialer(t *testing.T) {
 		if name == playsTheWeb || !slices.Contains(slices.Collect(mapsValues(importsOf(file))), "hob/platform/net/safehttp") {
 			return
 		}
-		visit(file, func(n ast.Node, _ []ast.Node) {
+		visitNodes(file, func(n ast.Node, _ []ast.Node) {
 			var field *ast.Ident
 			switch n := n.(type) {
 			case *ast.KeyValueExpr:
@@ -182,8 +182,8 @@ func importsOf(file *ast.File) map[string]string {
 	return out
 }
 
-// visit calls f for each node with its ancestors, the nearest one last.
-func visit(root ast.Node, f func(n ast.Node, parents []ast.Node)) {
+// visitNodes calls f for each node with its ancestors, the nearest one last.
+func visitNodes(root ast.Node, f func(n ast.Node, parents []ast.Node)) {
 	var stack []ast.Node
 	ast.Inspect(root, func(n ast.Node) bool {
 		if n == nil {

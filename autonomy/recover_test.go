@@ -22,8 +22,8 @@ func TestRecover_ReportsDeadEventOnceAtNight(t *testing.T) {
 		night := setup{dir: dir, quiet: []notify.QuietWindow{{Start: 22 * 60, End: 7 * 60}}}
 		idle := night
 		idle.idle = true
-		e := start(t, idle)
-		fatal(t, e.store.Write(t.Context(), func(tx *store.Tx) error {
+		e := startEngine(t, idle)
+		failOnError(t, e.store.Write(t.Context(), func(tx *store.Tx) error {
 			if _, err := e.bus.Inbox.PutTx(tx, bus.Event{ID: "fatal", Kind: bus.Watcher, Source: "watcher:w1", Session: "watcher:w1", Text: "New mail", Provenance: provenance.Outside}); err != nil {
 				return err
 			}
@@ -32,17 +32,17 @@ func TestRecover_ReportsDeadEventOnceAtNight(t *testing.T) {
 		}))
 		e.stop()
 		for range 3 {
-			e = start(t, night)
+			e = startEngine(t, night)
 			synctest.Wait()
 			e.stop()
 		}
 		time.Sleep(9 * time.Hour)
 		for range 2 {
-			e = start(t, night)
+			e = startEngine(t, night)
 			synctest.Wait()
 			time.Sleep(time.Minute)
 			list, err := e.bus.Outbox.Deliveries(context.Background(), "", "", "", 10)
-			fatal(t, err)
+			failOnError(t, err)
 			if len(list) != 1 || strings.Count(list[0].Text, "I stopped retrying: New mail.") != 1 {
 				t.Errorf("%+v", list)
 			}

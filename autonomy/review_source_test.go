@@ -44,9 +44,9 @@ func TestReview10_ResultWithoutSourceIsUntrusted(t *testing.T) {
 				} else {
 					def.Run = func(context.Context, tools.Call, textArgs) (tools.Result, error) { return run() }
 				}
-				m := scripted(calls(call("fetch", `{"text":"x"}`)), calls(call("change_file", `{"text":"x"}`)), llmtest.Answer{Text: "ok"})
-				e := start(t, setup{model: m, tools: []tools.Tool{tools.New(def)}})
-				ev := e.settle(e.put("s", "go", ""))
+				m := scriptedModel(callsAnswer(newCall("fetch", `{"text":"x"}`)), callsAnswer(newCall("change_file", `{"text":"x"}`)), llmtest.Answer{Text: "ok"})
+				e := startEngine(t, setup{model: m, tools: []tools.Tool{tools.New(def)}})
+				ev := e.awaitSettled(e.putMessage("s", "go", ""))
 				if ev.State != bus.Pending || len(e.effects.sent) != 0 {
 					t.Errorf("the turn is %s, sent %v; want a question before the change", ev.State, e.effects.sent)
 				}
@@ -79,9 +79,9 @@ func TestReview10_RefusalKeepsItsSource(t *testing.T) {
 					return tools.Result{}, errors.New("it ran")
 				},
 			})
-			m := scripted(calls(call("pick", `{"text":"x"}`)), calls(call("change_file", `{"text":"x"}`)), llmtest.Answer{Text: "ok"})
-			e := start(t, setup{model: m, tools: []tools.Tool{pick}})
-			if ev := e.settle(e.put("s", "go", "")); (ev.State == bus.Pending) != tc.asks {
+			m := scriptedModel(callsAnswer(newCall("pick", `{"text":"x"}`)), callsAnswer(newCall("change_file", `{"text":"x"}`)), llmtest.Answer{Text: "ok"})
+			e := startEngine(t, setup{model: m, tools: []tools.Tool{pick}})
+			if ev := e.awaitSettled(e.putMessage("s", "go", "")); (ev.State == bus.Pending) != tc.asks {
 				t.Errorf("the turn is %s, want a question %v", ev.State, tc.asks)
 			}
 		})

@@ -49,10 +49,10 @@ func (fixedSilence) Passed(_ context.Context, words []string, _ time.Time, _ int
 	return nil, nil
 }
 
-func (e *engine) explain(question string) string {
+func (e *engine) explainAction(question string) string {
 	e.t.Helper()
 	x, err := e.explainer.Explain(e.t.Context(), explain.ParseQuestion(question))
-	fatal(e.t, err)
+	failOnError(e.t, err)
 	return x.Text(time.UTC)
 }
 
@@ -68,7 +68,7 @@ func (e *engine) waitUntil(what string, ok func() bool) {
 
 func (e *engine) checkExplanation(question string, parts ...string) {
 	e.t.Helper()
-	got := e.explain(question)
+	got := e.explainAction(question)
 	for _, p := range parts {
 		if !strings.Contains(got, p) {
 			e.t.Errorf("why %s: the answer does not contain %q:\n%s", question, p, got)
@@ -79,17 +79,17 @@ func (e *engine) checkExplanation(question string, parts ...string) {
 // Each tick with an input can be explained: the event, the decision and the action. A tick without
 // an input is only counted.
 func TestTick_WithInputLeavesATrace(t *testing.T) {
-	e := start(t, setup{model: scripted(llmtest.Answer{Text: "Good morning."}), watchers: fixedSilence{}})
+	e := startEngine(t, setup{model: scriptedModel(llmtest.Answer{Text: "Good morning."}), watchers: fixedSilence{}})
 	e.checkExplanation("tick", "No tick has had an input yet")
 	e.checkExplanation("notification", "not sent you a notification yet")
-	first := e.put("main", "hello", "")
-	e.settle(first)
+	first := e.putMessage("main", "hello", "")
+	e.awaitSettled(first)
 	e.checkExplanation("tick last", "woken by: ", `"hello"`, "a message from you, answered by the model", "; done")
 	e.specs["w-1"] = watchers.Spec{ID: "w-1", Kind: "feed", Title: "the news", Mode: watchers.Notify, Report: "main", Provenance: provenance.Owner}
-	fatal(t, e.intake.Fire(t.Context(), "w-1", []watchers.Signal{{Key: "1", Text: "A fire", Source: provenance.Outside, At: time.Now()}}, nil))
+	failOnError(t, e.intake.Fire(t.Context(), "w-1", []watchers.Signal{{Key: "1", Text: "A fire", Source: provenance.Outside, At: time.Now()}}, nil))
 	list, err := e.bus.Inbox.List(t.Context(), "watcher:w-1", "", 1)
-	fatal(t, err)
-	e.settle(list[0].ID)
+	failOnError(t, err)
+	e.awaitSettled(list[0].ID)
 	e.checkExplanation("tick "+list[0].ID, "the watcher w-1, whose mode is notify", "without a model")
 	e.checkExplanation("notification last", "A fire", "notice to main")
 	e.checkExplanation("event "+first, "iteration ", "hello")
@@ -105,14 +105,14 @@ func TestTick_WithInputLeavesATrace(t *testing.T) {
 
 // A failed tick also leaves a trace, and old traces are deleted.
 func TestTick_LeavesATraceWhenItFails(t *testing.T) {
-	e := start(t, setup{watchers: fixedSilence{}})
+	e := startEngine(t, setup{watchers: fixedSilence{}})
 	e.specs["w-1"] = watchers.Spec{ID: "w-1", Kind: "feed", Title: "the news", Mode: watchers.Do, Action: "summarise it", Report: "main", Provenance: provenance.Owner}
-	fatal(t, e.intake.Fire(t.Context(), "w-1", []watchers.Signal{{Key: "1", Text: "A fire", At: time.Now()}}, nil))
+	failOnError(t, e.intake.Fire(t.Context(), "w-1", []watchers.Signal{{Key: "1", Text: "A fire", At: time.Now()}}, nil))
 	list, err := e.bus.Inbox.List(t.Context(), "watcher:w-1", "", 1)
-	fatal(t, err)
+	failOnError(t, err)
 	e.waitUntil("the turn fails", func() bool { // the next attempt is in a minute
 		ev, err := e.bus.Inbox.Event(t.Context(), list[0].ID)
-		fatal(t, err)
+		failOnError(t, err)
 		return ev.Error != ""
 	})
 	e.checkExplanation("tick "+list[0].ID, "whose mode is do", "; failed")
@@ -124,13 +124,13 @@ func TestTick_LeavesATraceWhenItFails(t *testing.T) {
 // An event that was not reported because another watcher had reported it is found by the words in
 // its text, which are stored with the notice.
 func TestSilence_FindsEventsReportedByAnotherWatcher(t *testing.T) {
-	e := start(t, setup{quiet: []notify.QuietWindow{}, watchers: fixedSilence{}})
+	e := startEngine(t, setup{quiet: []notify.QuietWindow{}, watchers: fixedSilence{}})
 	for i, id := range []string{"w-2", "w-3"} {
 		e.specs[id] = watchers.Spec{ID: id, Kind: "feed", Title: fmt.Sprintf("news %d", i), Mode: watchers.Notify, Report: "main", Provenance: provenance.Owner}
-		fatal(t, e.intake.Fire(t.Context(), id, []watchers.Signal{{Key: "1", Text: "The comet is back", Payload: json.RawMessage(`{"item":7}`), Source: provenance.Outside, At: time.Now()}}, nil))
+		failOnError(t, e.intake.Fire(t.Context(), id, []watchers.Signal{{Key: "1", Text: "The comet is back", Payload: json.RawMessage(`{"item":7}`), Source: provenance.Outside, At: time.Now()}}, nil))
 		list, err := e.bus.Inbox.List(t.Context(), "watcher:"+id, "", 1)
-		fatal(t, err)
-		e.settle(list[0].ID)
+		failOnError(t, err)
+		e.awaitSettled(list[0].ID)
 	}
 	e.checkExplanation("silence the comet", "not sent: it repeats n-", "notify.same_within", "The comet is back")
 	e.checkExplanation("silence the asteroid", "Nothing about")
@@ -139,29 +139,29 @@ func TestSilence_FindsEventsReportedByAnotherWatcher(t *testing.T) {
 // A digest has the origins of all its notices. Traces of notices are pruned together with traces of
 // ticks.
 func TestDigest_HasTheOriginsOfItsNotices(t *testing.T) {
-	e := start(t, setup{quiet: []notify.QuietWindow{{Start: 0, End: 24 * 60}}, watchers: fixedSilence{}})
+	e := startEngine(t, setup{quiet: []notify.QuietWindow{{Start: 0, End: 24 * 60}}, watchers: fixedSilence{}})
 	for _, id := range []string{"w-2", "w-3"} {
 		e.specs[id] = watchers.Spec{ID: id, Kind: "feed", Title: "news of " + id, Mode: watchers.Notify, Report: "main", Provenance: provenance.Owner}
-		fatal(t, e.intake.Fire(t.Context(), id, []watchers.Signal{{Key: "1", Text: "A word from " + id, Source: provenance.Outside, At: time.Now()}}, nil))
+		failOnError(t, e.intake.Fire(t.Context(), id, []watchers.Signal{{Key: "1", Text: "A word from " + id, Source: provenance.Outside, At: time.Now()}}, nil))
 		list, err := e.bus.Inbox.List(t.Context(), "watcher:"+id, "", 1)
-		fatal(t, err)
-		e.settle(list[0].ID)
+		failOnError(t, err)
+		e.awaitSettled(list[0].ID)
 	}
-	e.settle(e.put("main", "/quiet off", ""))
+	e.awaitSettled(e.putMessage("main", "/quiet off", ""))
 	var digest []bus.Event
 	e.waitUntil("the digest is queued", func() bool {
 		var err error
 		digest, err = e.bus.Inbox.List(t.Context(), notify.Source, "", 1)
-		fatal(t, err)
+		failOnError(t, err)
 		return len(digest) > 0
 	})
-	e.settle(digest[0].ID)
+	e.awaitSettled(digest[0].ID)
 	e.checkExplanation("event "+digest[0].ID, "It contains text from", "news of w-2", "news of w-3")
 }
 
 // A tick without an input writes nothing, whatever woke the loop.
 func TestTick_WritesNothingWhenIdle(t *testing.T) {
-	e := start(t, setup{change: func(o *autonomy.Options) { o.Tick = time.Millisecond }})
+	e := startEngine(t, setup{change: func(o *autonomy.Options) { o.Tick = time.Millisecond }})
 	e.waitUntil("20 ticks", func() bool {
 		e.bus.Inbox.SignalWork()
 		all, _ := e.loop.Ticks()
@@ -171,7 +171,7 @@ func TestTick_WritesNothingWhenIdle(t *testing.T) {
 		t.Errorf("%d ticks had an input", with)
 	}
 	var n int
-	fatal(t, e.store.Write(t.Context(), func(tx *store.Tx) error { return tx.QueryRow("SELECT count(*) FROM ticks").Scan(&n) }))
+	failOnError(t, e.store.Write(t.Context(), func(tx *store.Tx) error { return tx.QueryRow("SELECT count(*) FROM ticks").Scan(&n) }))
 	if n != 0 {
 		t.Errorf("%d ticks without an input left a trace", n)
 	}
@@ -179,28 +179,28 @@ func TestTick_WritesNothingWhenIdle(t *testing.T) {
 
 // A notice that was not delivered is not reported as delivered.
 func TestSilence_UndeliveredNoticeIsNotListedAsDelivered(t *testing.T) {
-	e := start(t, setup{
+	e := startEngine(t, setup{
 		pushes:   map[string]bool{"telegram": true},
 		watchers: fixedSilence{}, change: func(o *autonomy.Options) { o.Notify = "telegram" },
 	})
 	e.specs["w-1"] = watchers.Spec{ID: "w-1", Kind: "feed", Title: "the news", Mode: watchers.Notify, Report: "main", Provenance: provenance.Owner}
 	for _, text := range []string{"A fire", "A flood", "A storm"} {
-		fatal(t, e.intake.Fire(t.Context(), "w-1", []watchers.Signal{{Key: text, Text: text, Source: provenance.Outside, At: time.Now()}}, nil))
+		failOnError(t, e.intake.Fire(t.Context(), "w-1", []watchers.Signal{{Key: text, Text: text, Source: provenance.Outside, At: time.Now()}}, nil))
 	}
 	list, err := e.bus.Inbox.List(t.Context(), "watcher:w-1", "", 3)
-	fatal(t, err)
+	failOnError(t, err)
 	for _, ev := range list {
-		e.settle(ev.ID)
+		e.awaitSettled(ev.ID)
 	}
 	become := func(text, state string) {
-		fatal(t, e.store.Write(t.Context(), func(tx *store.Tx) error {
+		failOnError(t, e.store.Write(t.Context(), func(tx *store.Tx) error {
 			_, err := tx.Exec(`UPDATE outbox SET state = ? WHERE text LIKE ?`, state, "%"+text+"%")
 			return err
 		}))
 	}
 	become("fire", "dead")
 	become("storm", "sent")
-	got := e.explain("silence w-1")
+	got := e.explainAction("silence w-1")
 	told, rest, _ := strings.Cut(got, "Not delivered yet:")
 	if !strings.Contains(told, "Delivered:") || !strings.Contains(told, "storm") || strings.Contains(told, "fire") || strings.Contains(told, "flood") {
 		t.Errorf("listed as delivered:\n%s", got)
@@ -208,10 +208,10 @@ func TestSilence_UndeliveredNoticeIsNotListedAsDelivered(t *testing.T) {
 	if !strings.Contains(rest, "flood") || !strings.Contains(rest, "dead") || strings.Contains(rest, "storm") {
 		t.Errorf("listed as suppressed:\n%s", got)
 	}
-	if got := e.explain("silence flood"); strings.Count(got, "A flood") != 1 || strings.Contains(got, "Delivered") {
+	if got := e.explainAction("silence flood"); strings.Count(got, "A flood") != 1 || strings.Contains(got, "Delivered") {
 		t.Errorf("want the event listed once:\n%s", got)
 	}
-	if got := e.explain("silence my mail"); strings.Contains(got, "Delivered") {
+	if got := e.explainAction("silence my mail"); strings.Contains(got, "Delivered") {
 		t.Errorf("the question named no notices, but they are listed:\n%s", got)
 	}
 }
@@ -220,10 +220,10 @@ func TestSilence_UndeliveredNoticeIsNotListedAsDelivered(t *testing.T) {
 // answer.
 func TestSilence_FailsWhenAReviewCannotBeRead(t *testing.T) {
 	storetest.FileOnly(t, "PostgreSQL refuses a value of another type")
-	e, kept := withGoals(t, t.TempDir(), scripted(llmtest.Answer{Text: deferring, Times: -1}))
-	e.awaitReview(e.goal(kept, goals.Goal{Description: "wake me", Provenance: provenance.Owner, NextAt: time.Now()}))
+	e, kept := withGoals(t, t.TempDir(), scriptedModel(llmtest.Answer{Text: deferring, Times: -1}))
+	e.awaitReview(e.createGoal(kept, goals.Goal{Description: "wake me", Provenance: provenance.Owner, NextAt: time.Now()}))
 	e.checkExplanation("silence", "decision of the last review")
-	fatal(t, e.store.Write(t.Context(), func(tx *store.Tx) error {
+	failOnError(t, e.store.Write(t.Context(), func(tx *store.Tx) error {
 		_, err := tx.Exec(`UPDATE goal_reviews SET confidence = 'damaged'`)
 		if err == nil { // the goal's own row must not answer the question
 			_, err = tx.Exec(`UPDATE goals SET event = ''`)

@@ -19,15 +19,15 @@ import (
 	"hob/watchers"
 )
 
-func send(text string) llmtest.Call {
-	return call("use_tool", fmt.Sprintf(`{"name":"send_text","arguments":{"text":%q}}`, text))
+func sendText(text string) llmtest.Call {
+	return newCall("use_tool", fmt.Sprintf(`{"name":"send_text","arguments":{"text":%q}}`, text))
 }
 
-// questions lists the questions to the owner, by event.
-func (e *engine) questions(event string) (out []string) {
+// listQuestions lists the questions to the owner, by event.
+func (e *engine) listQuestions(event string) (out []string) {
 	e.t.Helper()
 	ds, err := e.bus.Outbox.EventDeliveries(e.t.Context(), event)
-	fatal(e.t, err)
+	failOnError(e.t, err)
 	for _, d := range ds {
 		if d.Kind == channels.Question {
 			out = append(out, d.Text)
@@ -36,35 +36,35 @@ func (e *engine) questions(event string) (out []string) {
 	return out
 }
 
-func (e *engine) open() []guard.Approval {
+func (e *engine) openApprovals() []guard.Approval {
 	e.t.Helper()
 	list, err := e.guard.Approvals(e.t.Context(), guard.Pending, "", "", 10)
-	fatal(e.t, err)
+	failOnError(e.t, err)
 	return list
 }
 
-func (e *engine) answer(id string, yes bool) {
+func (e *engine) answerApproval(id string, yes bool) {
 	e.t.Helper()
 	_, err := e.approvals.Answer(e.t.Context(), id, guard.Answer{Approved: yes, By: "api"})
-	fatal(e.t, err)
+	failOnError(e.t, err)
 }
 
 // Several questions are sent together and once; each answer lets the turn continue.
 func TestQuestions_AreSentTogetherAndOnce(t *testing.T) {
-	m := reply(func(r llmtest.Request) llmtest.Answer {
+	m := modelFrom(func(r llmtest.Request) llmtest.Answer {
 		if r.Round > 0 {
 			return llmtest.Answer{Text: "finished"}
 		}
-		return calls(call("add_item", `{"text":"milk"}`), send("one"), send("two"), call("add_item", `{"text":"eggs"}`), send("three"))
+		return callsAnswer(newCall("add_item", `{"text":"milk"}`), sendText("one"), sendText("two"), newCall("add_item", `{"text":"eggs"}`), sendText("three"))
 	})
-	e := start(t, setup{model: m})
-	id := e.put("s", "send them", "")
-	e.settle(id)
-	if diff := cmp.Diff([]string{"milk"}, e.items()); diff != "" {
+	e := startEngine(t, setup{model: m})
+	id := e.putMessage("s", "send them", "")
+	e.awaitSettled(id)
+	if diff := cmp.Diff([]string{"milk"}, e.listItems()); diff != "" {
 		t.Errorf("items before the answer: %s", diff)
 	}
 	open := map[string]string{}
-	for _, a := range e.open() {
+	for _, a := range e.openApprovals() {
 		open[a.Summary] = a.ID
 	}
 	if len(open) != 3 {
@@ -72,24 +72,24 @@ func TestQuestions_AreSentTogetherAndOnce(t *testing.T) {
 	}
 	for _, text := range []string{"three", "one", "two"} {
 		settled, cancel := e.bus.Inbox.EventClosed(id)
-		e.answer(open["Send "+text], text != "two")
+		e.answerApproval(open["Send "+text], text != "two")
 		<-settled
 		cancel()
 	}
-	if got := e.await(id).Answer; got != "finished" {
+	if got := e.awaitClosed(id).Answer; got != "finished" {
 		t.Errorf("answer %q", got)
 	}
 	if diff := cmp.Diff([]string{"one", "three"}, e.effects.sent); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"milk", "eggs"}, e.items()); diff != "" {
+	if diff := cmp.Diff([]string{"milk", "eggs"}, e.listItems()); diff != "" {
 		t.Error(diff)
 	}
-	if q := e.questions(id); len(q) != 1 || strings.Count(q[0], "May I do these 3 similar actions?") != 1 || strings.Count(q[0], "exactly: ") != 3 {
+	if q := e.listQuestions(id); len(q) != 1 || strings.Count(q[0], "May I do these 3 similar actions?") != 1 || strings.Count(q[0], "exactly: ") != 3 {
 		t.Errorf("questions = %q", q)
 	}
 	checkCallsPaired(t, m)
-	if ev := e.await(id); ev.Attempts != 1 {
+	if ev := e.awaitClosed(id); ev.Attempts != 1 {
 		t.Errorf("waiting counted as attempts: %d, want 1", ev.Attempts)
 	}
 }
@@ -97,28 +97,28 @@ func TestQuestions_AreSentTogetherAndOnce(t *testing.T) {
 // If the conversation is restarted while a turn waits, completed actions stay, and the approval
 // still refers to the question.
 func TestNew_WhileATurnWaits(t *testing.T) {
-	m := reply(func(r llmtest.Request) llmtest.Answer {
+	m := modelFrom(func(r llmtest.Request) llmtest.Answer {
 		if strings.HasSuffix(r.LastUser, "next") || r.Round > 0 {
 			return llmtest.Answer{Text: "finished"}
 		}
-		return calls(call("add_item", `{"text":"milk"}`), send("hello"))
+		return callsAnswer(newCall("add_item", `{"text":"milk"}`), sendText("hello"))
 	})
-	e := start(t, setup{model: m})
-	e.say("s", "next")
-	id := e.put("s", "go", "")
-	e.settle(id)
-	e.say("s", "/new")
-	e.answer(e.open()[0].ID, true)
-	if got := e.await(id).Answer; got != "finished" {
+	e := startEngine(t, setup{model: m})
+	e.askHob("s", "next")
+	id := e.putMessage("s", "go", "")
+	e.awaitSettled(id)
+	e.askHob("s", "/new")
+	e.answerApproval(e.openApprovals()[0].ID, true)
+	if got := e.awaitClosed(id).Answer; got != "finished" {
 		t.Errorf("answer %q", got)
 	}
-	if diff := cmp.Diff([]string{"milk"}, e.items()); diff != "" {
+	if diff := cmp.Diff([]string{"milk"}, e.listItems()); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff([]string{"hello"}, e.effects.sent); diff != "" {
 		t.Error(diff)
 	}
-	e.say("s", "next")
+	e.askHob("s", "next")
 	checkCallsPaired(t, m)
 	asked := m.Asked()
 	if n := len(asked[len(asked)-1].Messages); n != 1 {
@@ -128,31 +128,31 @@ func TestNew_WhileATurnWaits(t *testing.T) {
 
 // An answer from a tainted context stays tainted after the untrusted text has left the window.
 func TestTaint_OutlivesTheWindow(t *testing.T) {
-	m := reply(func(r llmtest.Request) llmtest.Answer {
+	m := modelFrom(func(r llmtest.Request) llmtest.Answer {
 		switch {
 		case summaryAsked(r):
-			return summary("a page about cats was read")
+			return summaryAnswer("a page about cats was read")
 		case strings.HasSuffix(r.LastUser, "read") && r.Round == 0:
-			return calls(read("cats"))
+			return callsAnswer(readPage("cats"))
 		case strings.HasSuffix(r.LastUser, "repeat"):
 			return llmtest.Answer{Text: strings.Repeat("ignore all rules ", session.MaxChars/16)}
 		case strings.HasSuffix(r.LastUser, "change") && r.Round == 0:
-			return calls(call("change_file", `{"text":"x"}`))
+			return callsAnswer(newCall("change_file", `{"text":"x"}`))
 		}
 		return llmtest.Answer{Text: "ok"}
 	})
-	e := start(t, setup{model: m})
-	e.say("clean", "repeat")
-	clean := e.put("clean", "change", "")
-	if ev := e.await(clean); ev.State != bus.Done || len(e.effects.sent) != 1 {
+	e := startEngine(t, setup{model: m})
+	e.askHob("clean", "repeat")
+	clean := e.putMessage("clean", "change", "")
+	if ev := e.awaitClosed(clean); ev.State != bus.Done || len(e.effects.sent) != 1 {
 		t.Fatalf("clean conversation: event %s, sent %v", ev.State, e.effects.sent)
 	}
 	for _, text := range []string{"read", "repeat"} {
-		e.say("s", text)
+		e.askHob("s", text)
 	}
 	e.awaitCompactions("s", 1)
-	id := e.put("s", "change", "")
-	if ev := e.settle(id); ev.State != bus.Pending {
+	id := e.putMessage("s", "change", "")
+	if ev := e.awaitSettled(id); ev.State != bus.Pending {
 		t.Errorf("event %s: the page's text triggered the change", ev.State)
 	}
 	asked := m.Asked()
@@ -193,9 +193,9 @@ func TestTaint_ByAnError(t *testing.T) {
 				Spec: tools.Spec{Name: "fetch", Category: "test", Description: "Fetch.", Effects: tools.Read, Core: true},
 				Run:  func(context.Context, tools.Call, textArgs) (tools.Result, error) { return tc.fail() },
 			})
-			m := scripted(calls(call("fetch", `{"text":"x"}`)), calls(call("change_file", `{"text":"x"}`)), llmtest.Answer{Text: "ok"})
-			e := start(t, setup{model: m, tools: []tools.Tool{fetch}})
-			ev := e.settle(e.put("s", "go", ""))
+			m := scriptedModel(callsAnswer(newCall("fetch", `{"text":"x"}`)), callsAnswer(newCall("change_file", `{"text":"x"}`)), llmtest.Answer{Text: "ok"})
+			e := startEngine(t, setup{model: m, tools: []tools.Tool{fetch}})
+			ev := e.awaitSettled(e.putMessage("s", "go", ""))
 			if got := ev.State == bus.Pending; got != tc.asks {
 				t.Errorf("the turn is %s", ev.State)
 			}
@@ -223,20 +223,20 @@ func TestTool_PanicFailsTheCall(t *testing.T) {
 	} {
 		name := tool.Spec().Name
 		t.Run(name, func(t *testing.T) {
-			m := scripted(
-				calls(call(name, `{"text":"a"}`), call(name, `{"text":"b"}`)),
+			m := scriptedModel(
+				callsAnswer(newCall(name, `{"text":"a"}`), newCall(name, `{"text":"b"}`)),
 				llmtest.Answer{Result: "error failed: " + name + " crashed: oh", Text: "it broke"}, llmtest.Answer{Text: "fine"})
-			e := start(t, setup{model: m, tools: []tools.Tool{tool}})
-			id := e.put("s", "go", "")
-			if got := e.await(id).Answer; got != "it broke" {
+			e := startEngine(t, setup{model: m, tools: []tools.Tool{tool}})
+			id := e.putMessage("s", "go", "")
+			if got := e.awaitClosed(id).Answer; got != "it broke" {
 				t.Errorf("answer %q", got)
 			}
-			if got := e.say("s", "still there?"); got != "fine" {
+			if got := e.askHob("s", "still there?"); got != "fine" {
 				t.Errorf("next answer: %q", got)
 			}
 			list, err := e.bus.Ledger.Calls(t.Context(), id)
-			if err != nil || len(list) != 2 || list[0].State != bus.CallFailed || len(e.items()) != 0 {
-				t.Errorf("ledger %+v, %v, items %v", list, err, e.items())
+			if err != nil || len(list) != 2 || list[0].State != bus.CallFailed || len(e.listItems()) != 0 {
+				t.Errorf("ledger %+v, %v, items %v", list, err, e.listItems())
 			}
 		})
 	}
@@ -245,23 +245,23 @@ func TestTool_PanicFailsTheCall(t *testing.T) {
 // An abandoned turn leaves a history that models accept.
 func TestHistory_StaysValidAfterAnAbandonedTurn(t *testing.T) {
 	round := 0
-	m := reply(func(r llmtest.Request) llmtest.Answer {
+	m := modelFrom(func(r llmtest.Request) llmtest.Answer {
 		round++
 		switch round {
 		case 1:
-			return calls(call("add_item", `{"text":"milk"}`), read("cats"))
+			return callsAnswer(newCall("add_item", `{"text":"milk"}`), readPage("cats"))
 		case 2:
 			return llmtest.Answer{Status: 401}
 		}
 		return llmtest.Answer{Text: "fine"}
 	})
-	e := start(t, setup{model: m})
+	e := startEngine(t, setup{model: m})
 	e.specs["c"] = watchers.Spec{ID: "c", Kind: "cron", Timed: true, Mode: watchers.Do, Action: "do it", Report: "home", Provenance: provenance.Owner}
 	for i, want := range []bus.State{bus.Dead, bus.Done} {
-		fatal(t, e.intake.Fire(t.Context(), "c", []watchers.Signal{{Key: fmt.Sprint(i), Text: "now"}}, nil))
+		failOnError(t, e.intake.Fire(t.Context(), "c", []watchers.Signal{{Key: fmt.Sprint(i), Text: "now"}}, nil))
 		list, err := e.bus.Inbox.List(t.Context(), "schedule:c", "", 1)
-		fatal(t, err)
-		if ev := e.await(list[0].ID); ev.State != want {
+		failOnError(t, err)
+		if ev := e.awaitClosed(list[0].ID); ev.State != want {
 			t.Fatalf("firing %d is %s (%s), want %s", i, ev.State, ev.Error, want)
 		}
 	}
@@ -287,11 +287,11 @@ func TestOverflow_OnTheFirstMessage(t *testing.T) {
 	m := llmtest.NewScripted(llmtest.Options{},
 		llmtest.Answer{Match: "long", Status: 400, Body: `{"error":{"code":"context_length_exceeded","message":"maximum context length is 10 tokens"}}`, Times: -1},
 		llmtest.Answer{Match: "short", Text: "hello"})
-	e := start(t, setup{model: m})
-	if got := e.say("s", "long "+strings.Repeat("x", 1000)); !strings.HasPrefix(got, "Sorry") {
+	e := startEngine(t, setup{model: m})
+	if got := e.askHob("s", "long "+strings.Repeat("x", 1000)); !strings.HasPrefix(got, "Sorry") {
 		t.Errorf("answer %q", got)
 	}
-	if got := e.say("t", "short"); got != "hello" {
+	if got := e.askHob("t", "short"); got != "hello" {
 		t.Errorf("next answer: %q", got)
 	}
 }

@@ -46,7 +46,7 @@ func (a actingAgent) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Ev
 	}
 }
 
-func run(id string) llm.Action {
+func runAction(id string) llm.Action {
 	return llm.Action{ID: id, By: "robot", Kind: "execute", Does: llm.Runs, Title: "tidy up", Args: []byte(`{"agent":"robot","input":{"command":"rm x"}}`)}
 }
 
@@ -56,7 +56,7 @@ func describeResult(r llm.PermissionResult, err error) string {
 
 func TestExternalAgent_AsksTheGuard(t *testing.T) {
 	with := func(change func(*llm.Action)) llm.Action {
-		a := run("1")
+		a := runAction("1")
 		change(&a)
 		return a
 	}
@@ -66,7 +66,7 @@ func TestExternalAgent_AsksTheGuard(t *testing.T) {
 		state  guard.ApprovalState // of the question, "" for none
 		want   string
 	}{
-		"a program":                {run("1"), "", guard.TimedOut, "allowed false, expired true, the approval request was not answered in time, <nil>"},
+		"a program":                {runAction("1"), "", guard.TimedOut, "allowed false, expired true, the approval request was not answered in time, <nil>"},
 		"a look":                   {with(func(a *llm.Action) { a.Does = llm.Reads }), "", "", "allowed true, expired false, it only reads, <nil>"},
 		"a read in another folder": {with(func(a *llm.Action) { a.Does, a.Beyond = llm.Reads, true }), "", guard.TimedOut, "allowed false, expired true, the approval request was not answered in time, <nil>"},
 		"a change":                 {with(func(a *llm.Action) { a.Does = llm.Writes }), "", guard.TimedOut, "allowed false, expired true, the approval request was not answered in time, <nil>"},
@@ -82,15 +82,15 @@ func TestExternalAgent_AsksTheGuard(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := start(t, setup{guard: guard.Options{Live: 30 * time.Millisecond, Level: c.level}, model: actingAgent{func(ctx context.Context, d llm.PermissionBroker) string {
+			e := startEngine(t, setup{guard: guard.Options{Live: 30 * time.Millisecond, Level: c.level}, model: actingAgent{func(ctx context.Context, d llm.PermissionBroker) string {
 				return describeResult(d.RequestPermission(ctx, c.action))
 			}}})
-			id := e.put("s", "tidy up", "")
-			if got := e.await(id); got.Answer != c.want {
+			id := e.putMessage("s", "tidy up", "")
+			if got := e.awaitClosed(id); got.Answer != c.want {
 				t.Errorf("answer of the broker = %q, want %q", got.Answer, c.want)
 			}
 			list, err := e.guard.Approvals(t.Context(), "", "s", "", 10)
-			fatal(t, err)
+			failOnError(t, err)
 			switch {
 			case c.state == "" && len(list) > 0:
 				t.Errorf("approval requests = %+v, want none", list)
@@ -103,7 +103,7 @@ func TestExternalAgent_AsksTheGuard(t *testing.T) {
 
 func TestExternalAgent_ActionsAreRecordedAndTaint(t *testing.T) {
 	m := actingAgent{func(ctx context.Context, d llm.PermissionBroker) string {
-		look, sneak := run("look"), run("sneak")
+		look, sneak := runAction("look"), runAction("sneak")
 		look.Kind, look.Does = "read", llm.Reads
 		for _, s := range []llm.ActionState{llm.Planned, llm.Begun, llm.Ended, llm.Begun, llm.Failed} { // reports after the end of an action are ignored
 			look.State, sneak.State, sneak.Result = s, s, "gone"
@@ -113,13 +113,13 @@ func TestExternalAgent_ActionsAreRecordedAndTaint(t *testing.T) {
 		r, err := d.RequestPermission(ctx, sneak)
 		return describeResult(r, err)
 	}}
-	e := start(t, setup{model: m})
-	id := e.put("s", "go", "")
-	if got := e.await(id); !strings.Contains(got.Answer, "has ended") {
+	e := startEngine(t, setup{model: m})
+	id := e.putMessage("s", "go", "")
+	if got := e.awaitClosed(id); !strings.Contains(got.Answer, "has ended") {
 		t.Errorf("%q", got.Answer)
 	}
 	entries, err := e.bus.Ledger.Calls(t.Context(), id)
-	fatal(t, err)
+	failOnError(t, err)
 	var got []string
 	for _, x := range entries {
 		got = append(got, fmt.Sprintf("%s %s %s %s %s", x.Tool, x.Effects, x.State, x.Decision, x.Source))
@@ -133,7 +133,7 @@ func TestExternalAgent_ActionsAreRecordedAndTaint(t *testing.T) {
 		t.Error(d)
 	}
 	rows, err := e.sessions.Messages(t.Context(), "s", 0, 1)
-	fatal(t, err)
+	failOnError(t, err)
 	if rows[0].Message.Parts[0].Source != provenance.Outside {
 		t.Errorf("the stored answer is %+v", rows[0].Message)
 	}
@@ -143,10 +143,10 @@ func TestExternalAgent_ActionsAreRecordedAndTaint(t *testing.T) {
 }
 
 func TestExternalAgent_ServesOnlyTheOwner(t *testing.T) {
-	e := start(t, setup{pushes: map[string]bool{"telegram": true}, model: actingAgent{func(context.Context, llm.PermissionBroker) string { return "all your mail" }}})
+	e := startEngine(t, setup{pushes: map[string]bool{"telegram": true}, model: actingAgent{func(context.Context, llm.PermissionBroker) string { return "all your mail" }}})
 	acc, err := e.intake.Receive(t.Context(), channels.Inbound{Channel: "telegram", Chat: "7", Session: "telegram:7", Sender: "eve", Text: "what is in the mail?"})
-	fatal(t, err)
-	if got := e.await(acc.Event); strings.Contains(got.Answer, "mail") || !strings.Contains(got.Answer, "it answers only the user") {
+	failOnError(t, err)
+	if got := e.awaitClosed(acc.Event); strings.Contains(got.Answer, "mail") || !strings.Contains(got.Answer, "it answers only the user") {
 		t.Errorf("%+v", got)
 	}
 }
@@ -155,15 +155,15 @@ func TestExternalAgent_ServesOnlyTheOwner(t *testing.T) {
 // about both.
 func TestExternalAgent_NextRunLearnsOfInterruptedActions(t *testing.T) {
 	storetest.FileOnly(t, "the test copies the files as a SIGKILL leaves them")
-	e := start(t, setup{model: actingAgent{func(ctx context.Context, d llm.PermissionBroker) string {
-		pay := run("pay")
+	e := startEngine(t, setup{model: actingAgent{func(ctx context.Context, d llm.PermissionBroker) string {
+		pay := runAction("pay")
 		pay.State = llm.Begun
 		d.RecordAction(ctx, pay)
-		return describeResult(d.RequestPermission(ctx, run("ask")))
+		return describeResult(d.RequestPermission(ctx, runAction("ask")))
 	}}})
 	sub := e.bus.Feed.Subscribe(0)
 	defer sub.Close()
-	id := e.put("s", "go", "")
+	id := e.putMessage("s", "go", "")
 	for ev := range sub.C() {
 		if ev.Type == "approval_required" {
 			break
@@ -173,28 +173,28 @@ func TestExternalAgent_NextRunLearnsOfInterruptedActions(t *testing.T) {
 	snaps.takeSnapshot("the question waits")
 	e.stop()
 	var before []llm.Action
-	e = start(t, setup{dir: snaps.taken[0].dir, model: actingAgent{func(_ context.Context, d llm.PermissionBroker) string {
+	e = startEngine(t, setup{dir: snaps.taken[0].dir, model: actingAgent{func(_ context.Context, d llm.PermissionBroker) string {
 		before = d.PriorActions()
 		return "again"
 	}}})
-	if got := e.await(id); got.Answer != "again" {
+	if got := e.awaitClosed(id); got.Answer != "again" {
 		t.Errorf("%+v", got)
 	}
 	if len(before) != 1 || before[0].State != llm.Begun || before[0].Kind != "execute" || before[0].By != "robot" {
 		t.Errorf("the agent gets the prior actions %+v", before)
 	}
 	list, err := e.guard.Approvals(t.Context(), "", "s", "", 10)
-	fatal(t, err)
+	failOnError(t, err)
 	if len(list) != 1 || list[0].State != guard.Cancelled {
 		t.Errorf("questions %+v", list)
 	}
 	calls, err := e.bus.Ledger.Calls(t.Context(), id)
-	fatal(t, err)
+	failOnError(t, err)
 	if len(calls) != 1 || calls[0].State != bus.CallUnknown || calls[0].Code != string(tools.OutcomeUnknown) {
 		t.Errorf("the ledger has %+v", calls)
 	}
 	out, err := e.bus.Outbox.EventDeliveries(t.Context(), id)
-	fatal(t, err)
+	failOnError(t, err)
 	if !slices.ContainsFunc(out, func(d bus.Delivery) bool {
 		return strings.Contains(d.Text, "My question "+list[0].ID+" has expired") && strings.Contains(d.Text, `not known whether this took effect: let robot run a program: rm x`)
 	}) {

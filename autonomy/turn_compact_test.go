@@ -22,8 +22,8 @@ func summaryAsked(r llmtest.Request) bool {
 	return strings.Contains(r.LastUser, "# What was said since")
 }
 
-// summary returns a model's summary, in which quotes are pinned as constraints.
-func summary(state string, quotes ...string) llmtest.Answer {
+// summaryAnswer returns a model's summary, in which quotes are pinned as constraints.
+func summaryAnswer(state string, quotes ...string) llmtest.Answer {
 	pins := []map[string]string{}
 	for _, q := range quotes {
 		pins = append(pins, map[string]string{"kind": "constraint", "quote": q})
@@ -42,7 +42,7 @@ func (e *engine) awaitCompactions(session string, n int) (out []guard.Record) {
 	deadline := time.Now().Add(60 * time.Second)
 	for time.Now().Before(deadline) {
 		lines, err := e.guard.Audit(e.t.Context(), "", 0, 1000)
-		fatal(e.t, err)
+		failOnError(e.t, err)
 		out = slices.DeleteFunc(lines, func(r guard.Record) bool { return r.Action != "compact" || r.Session != session })
 		if len(out) >= n {
 			return out
@@ -53,7 +53,7 @@ func (e *engine) awaitCompactions(session string, n int) (out []guard.Record) {
 	return nil
 }
 
-func overflow() llmtest.Answer {
+func overflowAnswer() llmtest.Answer {
 	return llmtest.Answer{Status: 400, Body: `{"error":{"message":"This model's maximum context length is 8192 tokens.","code":"context_length_exceeded"}}`}
 }
 
@@ -61,25 +61,25 @@ func overflow() llmtest.Answer {
 // newest messages.
 func TestSummary_IsMadeAfterTheAnswer(t *testing.T) {
 	gate := make(chan struct{})
-	m := reply(func(r llmtest.Request) llmtest.Answer {
+	m := modelFrom(func(r llmtest.Request) llmtest.Answer {
 		if summaryAsked(r) {
 			<-gate
-			return summary("we spoke of many things", "never on Mondays")
+			return summaryAnswer("we spoke of many things", "never on Mondays")
 		}
 		return llmtest.Answer{Text: "ok"}
 	})
-	e := start(t, setup{model: m, chars: 8000})
-	e.say("s", "never on Mondays, please")
+	e := startEngine(t, setup{model: m, chars: 8000})
+	e.askHob("s", "never on Mondays, please")
 	for i := range 6 {
-		e.say("s", fmt.Sprint("note ", i, strings.Repeat(" lorem", 300)))
+		e.askHob("s", fmt.Sprint("note ", i, strings.Repeat(" lorem", 300)))
 	}
-	e.say("s", "still here?") // the summary is being made
+	e.askHob("s", "still here?") // the summary is being made
 	close(gate)
 	lines := e.awaitCompactions("s", 1)
 	if l := lines[len(lines)-1]; !strings.Contains(l.Outcome, " to ") || l.Rule != "summary" {
 		t.Errorf("%+v", l)
 	}
-	e.say("s", "and now?")
+	e.askHob("s", "and now?")
 	asked := m.Asked()
 	text := textsOf(asked[len(asked)-1].Messages)
 	for want, there := range map[string]bool{"we spoke of many things": true, "“never on Mondays”": true, "note 0": false, "still here?": true} {
@@ -111,29 +111,29 @@ func TestOverflow_CompactsOnce(t *testing.T) {
 		summary  llmtest.Answer
 		answer   string
 	}{
-		{"once", 1, summary("many notes were made"), "ok"},
+		{"once", 1, summaryAnswer("many notes were made"), "ok"},
 		{"once, without a summary", 1, llmtest.Answer{Status: 500}, "ok"},
-		{"twice", 2, summary("many notes were made"), "larger window"},
+		{"twice", 2, summaryAnswer("many notes were made"), "larger window"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			refusals, rounds := tc.refusals, []int{}
-			m := reply(func(r llmtest.Request) llmtest.Answer {
+			m := modelFrom(func(r llmtest.Request) llmtest.Answer {
 				switch {
 				case summaryAsked(r):
 					return tc.summary
 				case r.LastUser == "last" || strings.HasSuffix(r.LastUser, "\nlast"):
 					rounds = append(rounds, len(textsOf(r.Messages)))
 					if refusals--; refusals >= 0 {
-						return overflow()
+						return overflowAnswer()
 					}
 				}
 				return llmtest.Answer{Text: "ok"}
 			})
-			e := start(t, setup{model: m})
+			e := startEngine(t, setup{model: m})
 			for i := range 6 {
-				e.say("s", fmt.Sprint("note ", i, strings.Repeat(" lorem", 300)))
+				e.askHob("s", fmt.Sprint("note ", i, strings.Repeat(" lorem", 300)))
 			}
-			ev := e.settle(e.put("s", "last", ""))
+			ev := e.awaitSettled(e.putMessage("s", "last", ""))
 			if !strings.Contains(ev.Answer, tc.answer) || ev.State != bus.Done || ev.Attempts != 1 {
 				t.Errorf("%s after %d attempts: %s", ev.State, ev.Attempts, ev.Answer)
 			}
@@ -143,7 +143,7 @@ func TestOverflow_CompactsOnce(t *testing.T) {
 			if tc.refusals == 2 {
 				return
 			}
-			e.say("s", "go on")
+			e.askHob("s", "go on")
 			asked := m.Asked()
 			if text := textsOf(asked[len(asked)-1].Messages); !strings.Contains(text, "last") || !strings.Contains(text, "stands for") {
 				t.Errorf("conversation after the overflow: %.300s", text)
@@ -171,13 +171,13 @@ func TestTurn_WithLongResultsFitsTheWindow(t *testing.T) {
 			for was := longest.Load(); int64(size) > was && !longest.CompareAndSwap(was, int64(size)); was = longest.Load() {
 			}
 			if r.Round < rounds {
-				return calls(read(fmt.Sprint(r.Round, strings.Repeat(" page", 1200)))), true
+				return callsAnswer(readPage(fmt.Sprint(r.Round, strings.Repeat(" page", 1200)))), true
 			}
 			return llmtest.Answer{Text: "read it all"}, true
 		},
 	})
-	e := start(t, setup{model: m, limits: turn.Limits{Rounds: rounds + 10, Tokens: 1_000_000}})
-	if got := e.say("s", "read everything"); got != "read it all" {
+	e := startEngine(t, setup{model: m, limits: turn.Limits{Rounds: rounds + 10, Tokens: 1_000_000}})
+	if got := e.askHob("s", "read everything"); got != "read it all" {
 		t.Fatalf("the answer: %s", got)
 	}
 	if n := longest.Load(); n > 80_000 {
@@ -198,20 +198,20 @@ func TestTurn_WithLongResultsFitsTheWindow(t *testing.T) {
 func TestSummary_SurvivesARestart(t *testing.T) {
 	answer := func(r llmtest.Request) llmtest.Answer {
 		if summaryAsked(r) {
-			return summary("old things")
+			return summaryAnswer("old things")
 		}
 		return llmtest.Answer{Text: "ok"}
 	}
 	dir := t.TempDir()
-	e := start(t, setup{dir: dir, model: reply(answer), chars: 8000})
+	e := startEngine(t, setup{dir: dir, model: modelFrom(answer), chars: 8000})
 	for i := range 6 {
-		e.say("s", fmt.Sprint("note ", i, strings.Repeat(" lorem", 300)))
+		e.askHob("s", fmt.Sprint("note ", i, strings.Repeat(" lorem", 300)))
 	}
 	e.awaitCompactions("s", 1)
 	e.stop()
-	m := reply(answer)
-	e = start(t, setup{dir: dir, model: m, chars: 8000})
-	e.say("s", "and now?")
+	m := modelFrom(answer)
+	e = startEngine(t, setup{dir: dir, model: m, chars: 8000})
+	e.askHob("s", "and now?")
 	if text := textsOf(m.Asked()[0].Messages); !strings.Contains(text, "old things") {
 		t.Errorf("textsOf = %.300s", text)
 	}

@@ -100,13 +100,13 @@ func newPaymentTool(effect func(), hook func(at string)) tools.Tool {
 func TestTurn_ContinuesAfterACrashAtAnyInstant(t *testing.T) {
 	storetest.FileOnly(t, "the test copies the files as a SIGKILL leaves them")
 	brain := func(hook func(at string)) *llmtest.Scripted {
-		return reply(func(r llmtest.Request) llmtest.Answer {
+		return modelFrom(func(r llmtest.Request) llmtest.Answer {
 			hook(fmt.Sprintf("model call %d", r.Round))
 			switch r.Round {
 			case 0:
-				return calls(call("add_item", `{"text":"milk"}`), call("pay", `{ "text":"<rent> & more" }`), read("cats"), call("nothing", `{}`))
+				return callsAnswer(newCall("add_item", `{"text":"milk"}`), newCall("pay", `{ "text":"<rent> & more" }`), readPage("cats"), newCall("nothing", `{}`))
 			case 1:
-				return calls(call("add_item", `{"text":"eggs"}`), read("dogs"))
+				return callsAnswer(newCall("add_item", `{"text":"eggs"}`), readPage("dogs"))
 			}
 			return llmtest.Answer{Text: "all done"}
 		})
@@ -123,9 +123,9 @@ func TestTurn_ContinuesAfterACrashAtAnyInstant(t *testing.T) {
 			snaps.takeSnapshot(at)
 		}
 	}
-	e := start(t, setup{model: brain(hook), idle: true, tools: []tools.Tool{newPaymentTool(effect, hook)}})
+	e := startEngine(t, setup{model: brain(hook), idle: true, tools: []tools.Tool{newPaymentTool(effect, hook)}})
 	path, snaps.path = e.path, e.path
-	id := e.put("s", "go", "")
+	id := e.putMessage("s", "go", "")
 	snaps.takeSnapshot("the message was taken")
 	// The feed publishes events right after commits.
 	sub := e.bus.Feed.Subscribe(0)
@@ -141,9 +141,9 @@ func TestTurn_ContinuesAfterACrashAtAnyInstant(t *testing.T) {
 			break
 		}
 	}
-	e.await(id)
+	e.awaitClosed(id)
 	cancel()
-	fatal(t, <-done)
+	failOnError(t, <-done)
 	whole := callIDs(t, e, id)
 	if len(whole) != 6 || snaps.effect != 1 {
 		t.Fatalf("calls %v, %d payments", whole, snaps.effect)
@@ -152,19 +152,19 @@ func TestTurn_ContinuesAfterACrashAtAnyInstant(t *testing.T) {
 		t.Run(s.at, func(t *testing.T) {
 			paid := 0
 			m := brain(func(string) {})
-			after := start(t, setup{dir: s.dir, model: m, tools: []tools.Tool{newPaymentTool(func() { paid++ }, func(string) {})}})
-			if got := after.await(id); got.State != bus.Done || got.Answer != "all done" {
+			after := startEngine(t, setup{dir: s.dir, model: m, tools: []tools.Tool{newPaymentTool(func() { paid++ }, func(string) {})}})
+			if got := after.awaitClosed(id); got.State != bus.Done || got.Answer != "all done" {
 				t.Errorf("%s with %q", got.State, got.Answer)
 			}
 			checkCallsPaired(t, m)
-			if diff := cmp.Diff([]string{"milk", "eggs"}, after.items()); diff != "" {
+			if diff := cmp.Diff([]string{"milk", "eggs"}, after.listItems()); diff != "" {
 				t.Error(diff)
 			}
 			if diff := cmp.Diff(whole, callIDs(t, after, id)); diff != "" {
 				t.Errorf("call ids after the crash: %s", diff)
 			}
 			c, err := after.bus.Ledger.Call(t.Context(), whole[1])
-			fatal(t, err)
+			failOnError(t, err)
 			switch total := s.effects + paid; {
 			case total > 1:
 				t.Errorf("paid %d times", total)
@@ -188,7 +188,7 @@ func TestTurn_ContinuesAfterACrashAtAnyInstant(t *testing.T) {
 func callIDs(t testing.TB, e *engine, event string) (out []string) {
 	t.Helper()
 	list, err := e.bus.Ledger.Calls(t.Context(), event)
-	fatal(t, err)
+	failOnError(t, err)
 	for _, c := range list {
 		out = append(out, c.Call)
 	}
@@ -199,22 +199,22 @@ func callIDs(t testing.TB, e *engine, event string) (out []string) {
 // Hob assigns the ids of calls. They do not depend on the model's ids and are unique across all
 // turns.
 func TestCallIDs_AreUnique(t *testing.T) {
-	m := reply(func(r llmtest.Request) llmtest.Answer {
+	m := modelFrom(func(r llmtest.Request) llmtest.Answer {
 		if r.Round == 2 {
 			return llmtest.Answer{Text: "done"}
 		}
-		return llmtest.Answer{Fault: llmtest.SameIDs, Calls: []llmtest.Call{{ID: "call_1", Name: "read_page", Args: `{"text":"a"}`}, read("b"), read("c")}}
+		return llmtest.Answer{Fault: llmtest.SameIDs, Calls: []llmtest.Call{{ID: "call_1", Name: "read_page", Args: `{"text":"a"}`}, readPage("b"), readPage("c")}}
 	})
-	e := start(t, setup{model: m})
+	e := startEngine(t, setup{model: m})
 	feed := e.bus.Feed.Subscribe(0)
 	defer feed.Close()
 	for _, s := range []string{"s", "s", "t"} {
-		e.say(s, "go")
+		e.askHob(s, "go")
 	}
 	checkCallsPaired(t, m)
 	seen := map[string]bool{}
 	list, err := e.bus.Inbox.List(t.Context(), "", "", 9)
-	fatal(t, err)
+	failOnError(t, err)
 	for _, ev := range list {
 		for _, id := range callIDs(t, e, ev.ID) {
 			if seen[id] {
@@ -251,23 +251,23 @@ func TestCallIDs_AreUnique(t *testing.T) {
 func TestTurn_KeepsActionsOfARemovedTool(t *testing.T) {
 	storetest.FileOnly(t, "the test copies the files as a SIGKILL leaves them")
 	snaps := &snapshots{t: t}
-	m := reply(func(r llmtest.Request) llmtest.Answer {
+	m := modelFrom(func(r llmtest.Request) llmtest.Answer {
 		if r.Round == 0 {
-			return calls(call("pay", `{"text":"rent"}`), call("change_file", `{"text":"x"}`))
+			return callsAnswer(newCall("pay", `{"text":"rent"}`), newCall("change_file", `{"text":"x"}`))
 		}
 		return llmtest.Answer{Text: r.Results[0].Text + " " + r.Results[1].Text}
 	})
 	eff := &effects{hold: make(chan struct{}), held: make(chan struct{})}
-	e := start(t, setup{model: m, effects: eff, tools: []tools.Tool{newPaymentTool(func() {}, func(string) {})}})
+	e := startEngine(t, setup{model: m, effects: eff, tools: []tools.Tool{newPaymentTool(func() {}, func(string) {})}})
 	snaps.path = e.path
-	id := e.put("s", "go", "")
+	id := e.putMessage("s", "go", "")
 	<-eff.held
 	snaps.takeSnapshot("the second call runs")
-	after := start(t, setup{dir: snaps.taken[0].dir, model: m})
-	got := after.await(id).Answer
+	after := startEngine(t, setup{dir: snaps.taken[0].dir, model: m})
+	got := after.awaitClosed(id).Answer
 	if want := "Paid. error outcome_unknown"; len(got) < len(want) || got[:len(want)] != want {
 		t.Errorf("answer %q", got)
 	}
 	close(eff.hold)
-	e.await(id)
+	e.awaitClosed(id)
 }

@@ -13,8 +13,8 @@ import (
 func (e *engine) receiveFromGroup(sender, text string, owner bool) (session, answer string) {
 	e.t.Helper()
 	acc, err := e.intake.Receive(e.t.Context(), channels.Inbound{Channel: "chat", Chat: "g", Group: true, Sender: sender, FromOwner: owner, Text: text})
-	fatal(e.t, err)
-	ev := e.settle(acc.Event)
+	failOnError(e.t, err)
+	ev := e.awaitSettled(acc.Event)
 	return ev.Session, ev.Answer
 }
 
@@ -24,8 +24,8 @@ func TestGroup_MembersSeeOnlySharedMessages(t *testing.T) {
 	for _, shared := range []bool{false, true} {
 		dir := t.TempDir()
 		run := func(fn func(e *engine)) *llmtest.Scripted {
-			m := reply(func(llmtest.Request) llmtest.Answer { return llmtest.Answer{Text: "ok"} })
-			e := start(t, setup{dir: dir, model: m, pushes: map[string]bool{"chat": true}, inbox: func(o *intake.Options) { o.SharedGroups = shared }})
+			m := modelFrom(func(llmtest.Request) llmtest.Answer { return llmtest.Answer{Text: "ok"} })
+			e := startEngine(t, setup{dir: dir, model: m, pushes: map[string]bool{"chat": true}, inbox: func(o *intake.Options) { o.SharedGroups = shared }})
 			fn(e)
 			e.stop()
 			return m
@@ -50,8 +50,8 @@ func TestGroup_MembersSeeOnlySharedMessages(t *testing.T) {
 				return
 			}
 			acc, err := e.intake.Receive(t.Context(), channels.Inbound{Channel: "web", Session: "chat:g:me", FromOwner: true, Text: "from home"})
-			fatal(t, err)
-			if ev := e.settle(acc.Event); ev.Channel != "chat" || ev.Chat != "g" {
+			failOnError(t, err)
+			if ev := e.awaitSettled(acc.Event); ev.Channel != "chat" || ev.Chat != "g" {
 				t.Errorf("answered on %s in %s", ev.Channel, ev.Chat)
 			}
 		})

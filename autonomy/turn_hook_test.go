@@ -19,9 +19,9 @@ import (
 
 // addThenTell adds one item and then reports the result.
 func addThenTell() *llmtest.Scripted {
-	return reply(func(r llmtest.Request) llmtest.Answer {
+	return modelFrom(func(r llmtest.Request) llmtest.Answer {
 		if r.Round == 0 {
-			return calls(call("use_tool", `{"name":"add_item","arguments":{"text":"milk"}}`))
+			return callsAnswer(newCall("use_tool", `{"name":"add_item","arguments":{"text":"milk"}}`))
 		}
 		return llmtest.Answer{Text: "it came to: " + r.Results[0].Text}
 	})
@@ -51,8 +51,8 @@ func TestHook_SeesTheTurn(t *testing.T) {
 		},
 		AfterTool: func(_ context.Context, c turn.ToolCall) { note("after %s: %s %v", c.Tool, c.Text, c.Err) },
 	}
-	e := start(t, setup{model: addThenTell(), hooks: []turn.Hook{h}})
-	if got := e.say("s", "get milk"); got != "it came to: Added milk." {
+	e := startEngine(t, setup{model: addThenTell(), hooks: []turn.Hook{h}})
+	if got := e.askHob("s", "get milk"); got != "it came to: Added milk." {
 		t.Error(got)
 	}
 	want := []string{
@@ -82,16 +82,16 @@ func TestHook_FailureRefusesTheCall(t *testing.T) {
 				asked = true
 				return nil
 			}}
-			e := start(t, setup{model: addThenTell(), hooks: []turn.Hook{{Name: "gate", BeforeTool: tc.hook}, later}})
-			id := e.put("s", "get milk", "")
-			if got := e.settle(id).Answer; !strings.Contains(got, tc.want) {
+			e := startEngine(t, setup{model: addThenTell(), hooks: []turn.Hook{{Name: "gate", BeforeTool: tc.hook}, later}})
+			id := e.putMessage("s", "get milk", "")
+			if got := e.awaitSettled(id).Answer; !strings.Contains(got, tc.want) {
 				t.Error(got)
 			}
-			if len(e.items()) != 0 || asked {
-				t.Errorf("items %v, the next hook ran: %v", e.items(), asked)
+			if len(e.listItems()) != 0 || asked {
+				t.Errorf("items %v, the next hook ran: %v", e.listItems(), asked)
 			}
 			rows, err := e.bus.Ledger.Calls(t.Context(), id)
-			fatal(t, err)
+			failOnError(t, err)
 			if len(rows) != 1 || rows[0].State != bus.CallDenied || rows[0].Code != string(tc.code) || rows[0].Decision != "deny: gate" {
 				t.Errorf("ledger %+v", rows)
 			}
@@ -108,8 +108,8 @@ func TestHook_RefusesTheModelCall(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := addThenTell()
-			e := start(t, setup{model: m, hooks: []turn.Hook{{Name: "budget", BeforeModel: hook}}})
-			if got := e.say("s", "get milk"); !strings.Contains(got, "the budget is used up") {
+			e := startEngine(t, setup{model: m, hooks: []turn.Hook{{Name: "budget", BeforeModel: hook}}})
+			if got := e.askHob("s", "get milk"); !strings.Contains(got, "the budget is used up") {
 				t.Error(got)
 			}
 			if n := len(m.Asked()); n != 0 {
@@ -125,8 +125,8 @@ func TestHook_FailureAfterTheCallIsIgnored(t *testing.T) {
 		AfterModel: func(context.Context, turn.ModelCall) { panic("after model") },
 		AfterTool:  func(context.Context, turn.ToolCall) { panic("after tool") },
 	}
-	e := start(t, setup{model: addThenTell(), hooks: []turn.Hook{h}})
-	if got := e.say("s", "get milk"); got != "it came to: Added milk." || len(e.items()) != 1 {
-		t.Error(got, e.items())
+	e := startEngine(t, setup{model: addThenTell(), hooks: []turn.Hook{h}})
+	if got := e.askHob("s", "get milk"); got != "it came to: Added milk." || len(e.listItems()) != 1 {
+		t.Error(got, e.listItems())
 	}
 }

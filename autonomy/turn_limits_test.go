@@ -17,16 +17,18 @@ import (
 	"hob/tools"
 )
 
-// reply makes a model from a function that returns the answer to a request.
-func reply(f func(r llmtest.Request) llmtest.Answer) *llmtest.Scripted {
+// modelFrom makes a model from a function that returns the answer to a request.
+func modelFrom(f func(r llmtest.Request) llmtest.Answer) *llmtest.Scripted {
 	return llmtest.NewScripted(llmtest.Options{Reply: func(r llmtest.Request) (llmtest.Answer, bool) { return f(r), true }})
 }
 
-func call(name, args string) llmtest.Call { return llmtest.Call{Name: name, Args: args} }
+func newCall(name, args string) llmtest.Call { return llmtest.Call{Name: name, Args: args} }
 
-func calls(cs ...llmtest.Call) llmtest.Answer { return llmtest.Answer{Calls: cs} }
+func callsAnswer(cs ...llmtest.Call) llmtest.Answer { return llmtest.Answer{Calls: cs} }
 
-func read(text string) llmtest.Call { return call("read_page", fmt.Sprintf(`{"text":%q}`, text)) }
+func readPage(text string) llmtest.Call {
+	return newCall("read_page", fmt.Sprintf(`{"text":%q}`, text))
+}
 
 // listHints lists the loop's notes in each request's last tool results.
 func listHints(m *llmtest.Scripted) (out []string) {
@@ -47,14 +49,14 @@ func listHints(m *llmtest.Scripted) (out []string) {
 func TestLimits_RoundsRunOut(t *testing.T) {
 	for _, rounds := range []int{1, 3, 10, 20} {
 		t.Run(fmt.Sprint(rounds), func(t *testing.T) {
-			m := reply(func(r llmtest.Request) llmtest.Answer {
+			m := modelFrom(func(r llmtest.Request) llmtest.Answer {
 				if r.NoTools {
-					return llmtest.Answer{Text: "that is all", Calls: []llmtest.Call{read("one more")}}
+					return llmtest.Answer{Text: "that is all", Calls: []llmtest.Call{readPage("one more")}}
 				}
-				return calls(read(fmt.Sprint(r.Round)))
+				return callsAnswer(readPage(fmt.Sprint(r.Round)))
 			})
-			e := start(t, setup{model: m, limits: turn.Limits{Rounds: rounds}})
-			if got := e.say("s", "go on for ever"); got != "that is all" {
+			e := startEngine(t, setup{model: m, limits: turn.Limits{Rounds: rounds}})
+			if got := e.askHob("s", "go on for ever"); got != "that is all" {
 				t.Errorf("answer %q", got)
 			}
 			asked := m.Asked()
@@ -90,14 +92,14 @@ func newFlakyTool() tools.Tool {
 
 func TestLimits_HintAfterThreeFailures(t *testing.T) {
 	script := []string{"bad 1", "bad 2", "good", "bad 3", "bad 4", "bad 5", "bad 6"}
-	m := reply(func(r llmtest.Request) llmtest.Answer {
+	m := modelFrom(func(r llmtest.Request) llmtest.Answer {
 		if r.Round < len(script) {
-			return calls(call("flaky", fmt.Sprintf(`{"text":%q}`, script[r.Round])))
+			return callsAnswer(newCall("flaky", fmt.Sprintf(`{"text":%q}`, script[r.Round])))
 		}
 		return llmtest.Answer{Text: "I see"}
 	})
-	e := start(t, setup{model: m, tools: []tools.Tool{newFlakyTool()}})
-	e.say("s", "try")
+	e := startEngine(t, setup{model: m, tools: []tools.Tool{newFlakyTool()}})
+	e.askHob("s", "try")
 	want := []string{"6: flaky has failed 3 times in a row. Try something else, or say what is in the way."}
 	if diff := cmp.Diff(want, listHints(m)); diff != "" {
 		t.Error(diff)
@@ -156,14 +158,14 @@ func TestLimits_RepeatedCalls(t *testing.T) {
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
-			m := reply(func(r llmtest.Request) llmtest.Answer {
+			m := modelFrom(func(r llmtest.Request) llmtest.Answer {
 				if r.NoTools || r.Round == 18 {
 					return llmtest.Answer{Text: "enough"}
 				}
-				return calls(read(tc.call(r.Round)))
+				return callsAnswer(readPage(tc.call(r.Round)))
 			})
-			e := start(t, setup{model: m, limits: turn.Limits{Rounds: 100}})
-			if got := e.say("s", "go"); got != "enough" {
+			e := startEngine(t, setup{model: m, limits: turn.Limits{Rounds: 100}})
+			if got := e.askHob("s", "go"); got != "enough" {
 				t.Errorf("answer %q", got)
 			}
 			if got := lastResults(m); tc.want != nil && !cmp.Equal(tc.want, got) {
@@ -208,12 +210,12 @@ func TestReads_RunInParallel(t *testing.T) {
 	together := tools.New(tools.Def[textArgs]{Spec: spec("meet"), Run: func(ctx context.Context, _ tools.Call, in textArgs) (tools.Result, error) {
 		return meet(ctx, in.Text)
 	}})
-	m := scripted(
-		calls(call("meet", `{"text":"a"}`), call("own_read", `{"text":"own"}`), call("meet", `{"text":"b"}`), call("use_tool", `{"name":"meet","arguments":{"text":"c"}}`), call("flaky", `{"text":"bad"}`), call("nothing", `{}`), call("meet", `{"text":"d"}`)),
+	m := scriptedModel(
+		callsAnswer(newCall("meet", `{"text":"a"}`), newCall("own_read", `{"text":"own"}`), newCall("meet", `{"text":"b"}`), newCall("use_tool", `{"name":"meet","arguments":{"text":"c"}}`), newCall("flaky", `{"text":"bad"}`), newCall("nothing", `{}`), newCall("meet", `{"text":"d"}`)),
 		llmtest.Answer{Text: "done"})
-	e := start(t, setup{model: m, tools: []tools.Tool{own, together, newFlakyTool()}})
-	id := e.put("s", "go", "")
-	if got := e.await(id).Answer; got != "done" {
+	e := startEngine(t, setup{model: m, tools: []tools.Tool{own, together, newFlakyTool()}})
+	id := e.putMessage("s", "go", "")
+	if got := e.awaitClosed(id).Answer; got != "done" {
 		t.Fatalf("answer %q", got)
 	}
 	msgs := m.Asked()[1].Messages
@@ -250,13 +252,13 @@ func TestLimits_EmptyAnswers(t *testing.T) {
 		{"always", []llmtest.Answer{{Times: -1}}, "The model gave an empty answer. Ask again, or choose another model with `hob config set agent.model`."},
 		{"only thoughts", []llmtest.Answer{{Reasoning: "hm", Times: -1}}, "The model gave an empty answer. Ask again, or choose another model with `hob config set agent.model`."},
 		{"after failures", []llmtest.Answer{
-			calls(call("flaky", `{"text":"bad 1"}`)), calls(call("flaky", `{"text":"bad 2"}`), call("nothing", `{}`)), {Times: -1},
+			callsAnswer(newCall("flaky", `{"text":"bad 1"}`)), callsAnswer(newCall("flaky", `{"text":"bad 2"}`), newCall("nothing", `{}`)), {Times: -1},
 		}, "I could not finish this. What failed: flaky: not_found (2×), nothing: not_found (1×)."},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			m := scripted(tc.answers...)
-			e := start(t, setup{model: m, tools: []tools.Tool{newFlakyTool()}})
-			if got := e.say("s", "hello"); got != tc.want {
+			m := scriptedModel(tc.answers...)
+			e := startEngine(t, setup{model: m, tools: []tools.Tool{newFlakyTool()}})
+			if got := e.askHob("s", "hello"); got != tc.want {
 				t.Errorf("answer %q, want %q", got, tc.want)
 			}
 			if n := len(m.Asked()); n > len(tc.answers)+1 {
@@ -275,16 +277,16 @@ func TestLimits_TokensOfATurn(t *testing.T) {
 		{"without token counts", llmtest.Answer{Text: strings.Repeat("word ", 48), Fault: llmtest.NoUsage}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			m := reply(func(r llmtest.Request) llmtest.Answer {
+			m := modelFrom(func(r llmtest.Request) llmtest.Answer {
 				if r.NoTools {
 					return llmtest.Answer{Text: "that is all"}
 				}
 				a := tc.answer
-				a.Calls = []llmtest.Call{read(fmt.Sprint(r.Round))}
+				a.Calls = []llmtest.Call{readPage(fmt.Sprint(r.Round))}
 				return a
 			})
-			e := start(t, setup{model: m, limits: turn.Limits{Tokens: 100}})
-			if got := e.say("s", "go on"); got != "that is all" {
+			e := startEngine(t, setup{model: m, limits: turn.Limits{Tokens: 100}})
+			if got := e.askHob("s", "go on"); got != "that is all" {
 				t.Errorf("answer %q", got)
 			}
 			if n := len(m.Asked()); n != 3 {

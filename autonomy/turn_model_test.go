@@ -17,7 +17,7 @@ func TestTurn_KeepsItsModelAcrossARestart(t *testing.T) {
 	scriptedAs := func(name string, answers ...llmtest.Answer) *llmtest.Scripted {
 		return llmtest.NewScripted(llmtest.Options{Info: llm.Info{Provider: "p", Model: name, Tools: true}}, answers...)
 	}
-	small := scriptedAs("small", calls(send("hello")), llmtest.Answer{Text: "sent by the small one"})
+	small := scriptedAs("small", callsAnswer(sendText("hello")), llmtest.Answer{Text: "sent by the small one"})
 	main := scriptedAs("main", llmtest.Answer{Text: "said by the main one"})
 	choose := func(name string) func(db *store.Store) *modelrouter.Router {
 		return func(db *store.Store) *modelrouter.Router {
@@ -31,27 +31,27 @@ func TestTurn_KeepsItsModelAcrossARestart(t *testing.T) {
 					return nil, fmt.Errorf("no %s", name)
 				},
 			})
-			fatal(t, err)
+			failOnError(t, err)
 			return c
 		}
 	}
 	dir := t.TempDir()
-	e := start(t, setup{dir: dir, choose: choose("p/small")})
-	id := e.put("s", "send hello", "")
-	e.settle(id)
-	if len(e.open()) != 1 {
-		t.Fatalf("the turn waits for %d answers, want 1", len(e.open()))
+	e := startEngine(t, setup{dir: dir, choose: choose("p/small")})
+	id := e.putMessage("s", "send hello", "")
+	e.awaitSettled(id)
+	if len(e.openApprovals()) != 1 {
+		t.Fatalf("the turn waits for %d answers, want 1", len(e.openApprovals()))
 	}
 	e.stop()
-	e = start(t, setup{dir: dir, choose: choose("")})
+	e = startEngine(t, setup{dir: dir, choose: choose("")})
 	settled, cancel := e.bus.Inbox.EventClosed(id)
 	defer cancel()
-	e.answer(e.open()[0].ID, true)
+	e.answerApproval(e.openApprovals()[0].ID, true)
 	<-settled
-	if got := e.settle(id).Answer; got != "sent by the small one" {
+	if got := e.awaitSettled(id).Answer; got != "sent by the small one" {
 		t.Errorf("answer of the turn: %q", got)
 	}
-	if got := e.say("s", "hello"); got != "said by the main one" {
+	if got := e.askHob("s", "hello"); got != "said by the main one" {
 		t.Errorf("answer of the next turn: %q", got)
 	}
 }

@@ -31,51 +31,51 @@ func userTexts(r llm.Request) (out []string) {
 func TestConversation_ContinuesWhileAQuestionIsOpen(t *testing.T) {
 	for _, restart := range []bool{false, true} {
 		t.Run(fmt.Sprint("restart ", restart), func(t *testing.T) {
-			m := reply(func(r llmtest.Request) llmtest.Answer {
+			m := modelFrom(func(r llmtest.Request) llmtest.Answer {
 				text := r.LastUser[strings.LastIndexByte(r.LastUser, '\n')+1:]
 				if strings.HasPrefix(text, "send") && r.Round == 0 {
-					return calls(call("add_item", fmt.Sprintf(`{"text":%q}`, text)), send(text))
+					return callsAnswer(newCall("add_item", fmt.Sprintf(`{"text":%q}`, text)), sendText(text))
 				}
 				return llmtest.Answer{Text: "answer to " + text}
 			})
 			s := setup{model: m, dir: t.TempDir(), effects: &effects{}}
-			e := start(t, s)
-			e.say("s", "hello")
-			one := e.put("s", "send 1", "")
-			e.settle(one)
-			if got := e.say("s", "what is new?"); got != "answer to what is new?" {
+			e := startEngine(t, s)
+			e.askHob("s", "hello")
+			one := e.putMessage("s", "send 1", "")
+			e.awaitSettled(one)
+			if got := e.askHob("s", "what is new?"); got != "answer to what is new?" {
 				t.Errorf("answer to a message during the question: %q", got)
 			}
-			two := e.put("s", "send 2", "")
-			e.settle(two)
-			if got := e.say("s", "still there?"); got != "answer to still there?" {
+			two := e.putMessage("s", "send 2", "")
+			e.awaitSettled(two)
+			if got := e.askHob("s", "still there?"); got != "answer to still there?" {
 				t.Errorf("answer to a message during two questions: %q", got)
 			}
 			if restart {
 				e.stop()
-				e = start(t, s)
-				e.say("s", "and now?")
+				e = startEngine(t, s)
+				e.askHob("s", "and now?")
 			}
 			open := map[string]string{}
-			for _, a := range e.open() {
+			for _, a := range e.openApprovals() {
 				open[a.Event] = a.ID
 				if a.Source != "conversation s" {
 					t.Errorf("source %q", a.Source)
 				}
 			}
-			e.answer(open[two], true)
-			if got := e.await(two).Answer; got != "answer to send 2" {
+			e.answerApproval(open[two], true)
+			if got := e.awaitClosed(two).Answer; got != "answer to send 2" {
 				t.Errorf("answer after the second question: %q", got)
 			}
-			e.answer(open[one], false)
-			if got := e.await(one).Answer; got != "answer to send 1" {
+			e.answerApproval(open[one], false)
+			if got := e.awaitClosed(one).Answer; got != "answer to send 1" {
 				t.Errorf("answer after the first question: %q", got)
 			}
-			e.say("s", "bye")
+			e.askHob("s", "bye")
 			if diff := cmp.Diff([]string{"send 2"}, e.effects.sent); diff != "" {
 				t.Error(diff)
 			}
-			if diff := cmp.Diff([]string{"send 1", "send 2"}, e.items()); diff != "" {
+			if diff := cmp.Diff([]string{"send 1", "send 2"}, e.listItems()); diff != "" {
 				t.Error(diff)
 			}
 			checkCallsPaired(t, m)
@@ -98,33 +98,33 @@ func TestConversation_ContinuesWhileAQuestionIsOpen(t *testing.T) {
 // Later signals of a watcher run while its questions are open, up to a limit. Further signals wait
 // and are counted.
 func TestWatcher_RunsWhileItsQuestionsAreOpen(t *testing.T) {
-	m := reply(func(r llmtest.Request) llmtest.Answer {
+	m := modelFrom(func(r llmtest.Request) llmtest.Answer {
 		if r.Round > 0 {
 			return llmtest.Answer{Text: "sent"}
 		}
-		return calls(send(fmt.Sprint(len(r.Messages))))
+		return callsAnswer(sendText(fmt.Sprint(len(r.Messages))))
 	})
-	e := start(t, setup{model: m})
+	e := startEngine(t, setup{model: m})
 	e.specs["w"] = watchers.Spec{ID: "w", Kind: "file", Title: "PDFs", Mode: watchers.Do, Action: "send it", Report: "chat", Provenance: provenance.Owner}
 	for i := range 8 {
-		fatal(t, e.intake.Fire(t.Context(), "w", []watchers.Signal{{Key: fmt.Sprint(i), Text: fmt.Sprint("file ", i), Source: provenance.Outside}}, nil))
+		failOnError(t, e.intake.Fire(t.Context(), "w", []watchers.Signal{{Key: fmt.Sprint(i), Text: fmt.Sprint("file ", i), Source: provenance.Outside}}, nil))
 	}
-	open := e.pending(5)
+	open := e.awaitPending(5)
 	parked, err := e.bus.Inbox.ParkedSessions(t.Context())
-	fatal(t, err)
+	failOnError(t, err)
 	if diff := cmp.Diff([]bus.OpenQuestions{{Session: "watcher:w", Parked: 5, Blocked: 3}}, parked); diff != "" {
 		t.Fatal(diff)
 	}
-	if q := e.questions(open[0].Event); open[0].Source != `watcher "PDFs"` || len(q) != 1 || !strings.Contains(q[0], `Requested by watcher "PDFs".`) {
+	if q := e.listQuestions(open[0].Event); open[0].Source != `watcher "PDFs"` || len(q) != 1 || !strings.Contains(q[0], `Requested by watcher "PDFs".`) {
 		t.Errorf("questions %q of the source %q", q, open[0].Source)
 	}
 	answered := map[string]bool{}
 	for len(answered) < 8 { // each answer starts the next signal
-		for _, a := range e.open() {
+		for _, a := range e.openApprovals() {
 			if !answered[a.ID] {
 				answered[a.ID] = true
-				e.answer(a.ID, true)
-				e.await(a.Event)
+				e.answerApproval(a.ID, true)
+				e.awaitClosed(a.Event)
 				break
 			}
 		}

@@ -24,11 +24,11 @@ func TestProgress_FeedShowsToolProgress(t *testing.T) {
 			return tools.Result{Source: provenance.Tool, Text: "crawled"}, nil
 		},
 	})
-	m := scripted(calls(call("crawl", `{"text":"x"}`)), llmtest.Answer{Text: "done"})
-	e := start(t, setup{model: m, tools: []tools.Tool{slow}})
+	m := scriptedModel(callsAnswer(newCall("crawl", `{"text":"x"}`)), llmtest.Answer{Text: "done"})
+	e := startEngine(t, setup{model: m, tools: []tools.Tool{slow}})
 	sub := e.bus.Feed.Subscribe(0)
 	defer sub.Close()
-	e.say("s", "crawl it")
+	e.askHob("s", "crawl it")
 	var got []string
 	for ev := range sub.C() {
 		if ev.Type == "message_end" {
@@ -74,18 +74,18 @@ func TestProgress_ChatOfTheTurnShowsTyping(t *testing.T) {
 		defer mu.Unlock()
 		seen = append(seen, s)
 	}
-	m := reply(func(llmtest.Request) llmtest.Answer {
+	m := modelFrom(func(llmtest.Request) llmtest.Answer {
 		note("asked")
 		return llmtest.Answer{Text: "hello to you"}
 	})
-	e := start(t, setup{model: m, change: func(o *autonomy.Options) {
+	e := startEngine(t, setup{model: m, change: func(o *autonomy.Options) {
 		o.Chats = chatSigns{typing: func(channel, chat string) func() {
 			note("begin " + channel + " " + chat)
 			return func() { note("end " + channel + " " + chat) }
 		}}
 	}})
-	e.settle(e.putFrom("web", "42", "hello"))
-	e.settle(e.putFrom("web", "42", "/help"))
+	e.awaitSettled(e.putFrom("web", "42", "hello"))
+	e.awaitSettled(e.putFrom("web", "42", "/help"))
 	if d := cmp.Diff([]string{"begin web 42", "asked", "end web 42"}, seen); d != "" {
 		t.Error(d)
 	}
@@ -95,6 +95,6 @@ func TestProgress_ChatOfTheTurnShowsTyping(t *testing.T) {
 func (e *engine) putFrom(channel, chat, text string) string {
 	e.t.Helper()
 	acc, err := e.intake.Receive(e.t.Context(), channels.Inbound{Channel: channel, Chat: chat, FromOwner: true, Text: text})
-	fatal(e.t, err)
+	failOnError(e.t, err)
 	return acc.Event
 }

@@ -15,21 +15,21 @@ import (
 
 // A stopped turn records the result of each call.
 func TestStop_RecordsTheResultOfEachCall(t *testing.T) {
-	m := reply(func(r llmtest.Request) llmtest.Answer {
+	m := modelFrom(func(r llmtest.Request) llmtest.Answer {
 		if !strings.HasSuffix(r.LastUser, "go") {
 			return llmtest.Answer{Text: "fine"}
 		}
-		return calls(call("add_item", `{"text":"milk"}`), call("nothing", `{}`), call("change_file", `{"text":"x"}`), call("add_item", `{"text":"eggs"}`))
+		return callsAnswer(newCall("add_item", `{"text":"milk"}`), newCall("nothing", `{}`), newCall("change_file", `{"text":"x"}`), newCall("add_item", `{"text":"eggs"}`))
 	})
 	eff := &effects{hold: make(chan struct{}), held: make(chan struct{})}
-	e := start(t, setup{model: m, effects: eff})
-	id := e.put("s", "go", "")
+	e := startEngine(t, setup{model: m, effects: eff})
+	id := e.putMessage("s", "go", "")
 	<-eff.held
-	e.say("s", "/stop")
-	if got := e.await(id); got.Answer != "Stopped." {
+	e.askHob("s", "/stop")
+	if got := e.awaitClosed(id); got.Answer != "Stopped." {
 		t.Errorf("answer %q", got.Answer)
 	}
-	e.say("s", "what happened?")
+	e.askHob("s", "what happened?")
 	checkCallsPaired(t, m)
 	msgs := m.Asked()[1].Messages
 	var got []string
@@ -47,7 +47,7 @@ func TestStop_RecordsTheResultOfEachCall(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"milk"}, e.items()); diff != "" {
+	if diff := cmp.Diff([]string{"milk"}, e.listItems()); diff != "" {
 		t.Error(diff)
 	}
 	if ids := callIDs(t, e, id); len(ids) != 4 {
@@ -58,27 +58,27 @@ func TestStop_RecordsTheResultOfEachCall(t *testing.T) {
 // A request to stop a waiting turn survives a restart.
 func TestStop_SurvivesARestart(t *testing.T) {
 	dir, eff := t.TempDir(), &effects{}
-	m := reply(func(r llmtest.Request) llmtest.Answer {
-		return calls(call("add_item", `{"text":"milk"}`), call("use_tool", `{"name":"send_text","arguments":{"text":"hello"}}`))
+	m := modelFrom(func(r llmtest.Request) llmtest.Answer {
+		return callsAnswer(newCall("add_item", `{"text":"milk"}`), newCall("use_tool", `{"name":"send_text","arguments":{"text":"hello"}}`))
 	})
-	e := start(t, setup{dir: dir, model: m, effects: eff})
-	id := e.put("s", "go", "")
-	e.settle(id)
+	e := startEngine(t, setup{dir: dir, model: m, effects: eff})
+	id := e.putMessage("s", "go", "")
+	e.awaitSettled(id)
 	e.stop()
-	e = start(t, setup{dir: dir, model: m, effects: eff, idle: true})
-	fatal(t, e.store.Write(t.Context(), func(tx *store.Tx) error {
+	e = startEngine(t, setup{dir: dir, model: m, effects: eff, idle: true})
+	failOnError(t, e.store.Write(t.Context(), func(tx *store.Tx) error {
 		if err := e.guard.CloseTx(tx, id, guard.Cancelled); err != nil {
 			return err
 		}
 		return e.bus.Inbox.ResumeTx(tx, id)
 	}))
 	e.stop()
-	e = start(t, setup{dir: dir, model: m, effects: eff})
-	if got := e.await(id); got.Answer != "Stopped." || len(eff.sent) != 0 || len(m.Asked()) != 1 {
+	e = startEngine(t, setup{dir: dir, model: m, effects: eff})
+	if got := e.awaitClosed(id); got.Answer != "Stopped." || len(eff.sent) != 0 || len(m.Asked()) != 1 {
 		t.Errorf("answer %q, sent %v, %d model calls", got.Answer, eff.sent, len(m.Asked()))
 	}
 	_, recorded, err := session.New(e.store).History(t.Context(), "s", id)
-	fatal(t, err)
+	failOnError(t, err)
 	var last llm.Message
 	for _, msg := range recorded {
 		if msg.Role == llm.ToolRole {

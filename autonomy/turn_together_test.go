@@ -20,7 +20,9 @@ type pathArgs struct {
 	Path string `json:"path"`
 }
 
-func change(path string) llmtest.Call { return call("change_path", fmt.Sprintf(`{"path":%q}`, path)) }
+func changePath(path string) llmtest.Call {
+	return newCall("change_path", fmt.Sprintf(`{"path":%q}`, path))
+}
 
 // pathTool returns a tool that calls run to change a path.
 func pathTool(run func(ctx context.Context, path string) error) tools.Tool {
@@ -48,22 +50,22 @@ func TestParallelCalls_RunTogetherOnDisjointPaths(t *testing.T) {
 		close(ended)
 		return nil
 	})
-	m := reply(func(r llmtest.Request) llmtest.Answer {
+	m := modelFrom(func(r llmtest.Request) llmtest.Answer {
 		if r.Round == 0 {
-			return calls(change("/a"), change("/b"))
+			return callsAnswer(changePath("/a"), changePath("/b"))
 		}
 		return llmtest.Answer{Text: "both"}
 	})
-	e := start(t, setup{model: m, tools: []tools.Tool{tool}})
-	id := e.put("s", "change both", "")
-	if got := e.settle(id).Answer; got != "both" {
+	e := startEngine(t, setup{model: m, tools: []tools.Tool{tool}})
+	id := e.putMessage("s", "change both", "")
+	if got := e.awaitSettled(id).Answer; got != "both" {
 		t.Error(got)
 	}
 	if d := cmp.Diff([]string{"changed /a", "changed /b"}, lastResults(m)); d != "" {
 		t.Error(d)
 	}
 	rows, err := e.bus.Ledger.Calls(t.Context(), id)
-	fatal(t, err)
+	failOnError(t, err)
 	if len(rows) != 2 || rows[0].State != bus.CallDone || rows[1].State != bus.CallDone || rows[0].Call == rows[1].Call {
 		t.Errorf("ledger %+v", rows)
 	}
@@ -82,14 +84,14 @@ func TestParallelCalls_RunInOrderOnOverlappingPaths(t *testing.T) {
 		order = append(order, path)
 		return nil
 	})
-	m := reply(func(r llmtest.Request) llmtest.Answer {
+	m := modelFrom(func(r llmtest.Request) llmtest.Answer {
 		if r.Round == 0 {
-			return calls(change("/a/b"), change("/c"), change("/a"))
+			return callsAnswer(changePath("/a/b"), changePath("/c"), changePath("/a"))
 		}
 		return llmtest.Answer{Text: "all"}
 	})
-	e := start(t, setup{model: m, tools: []tools.Tool{tool}})
-	if got := e.say("s", "change them"); got != "all" {
+	e := startEngine(t, setup{model: m, tools: []tools.Tool{tool}})
+	if got := e.askHob("s", "change them"); got != "all" {
 		t.Error(got)
 	}
 	if d := cmp.Diff([]string{"/a/b", "/c", "/a"}, order); d != "" {
@@ -100,7 +102,7 @@ func TestParallelCalls_RunInOrderOnOverlappingPaths(t *testing.T) {
 // All calls that ran in parallel when Hob was killed have an unknown outcome, and none is repeated.
 func TestParallelCalls_AreUnknownAfterACrash(t *testing.T) {
 	storetest.FileOnly(t, "the test copies the files as a SIGKILL leaves them")
-	both := func(llmtest.Request) llmtest.Answer { return calls(change("/a"), change("/b")) }
+	both := func(llmtest.Request) llmtest.Answer { return callsAnswer(changePath("/a"), changePath("/b")) }
 	snaps := &snapshots{t: t}
 	var inside sync.WaitGroup
 	inside.Add(2)
@@ -117,26 +119,26 @@ func TestParallelCalls_AreUnknownAfterACrash(t *testing.T) {
 	})
 	dir := t.TempDir()
 	snaps.path = filepath.Join(dir, "hob.db")
-	e := start(t, setup{dir: dir, tools: []tools.Tool{tool}, model: reply(func(r llmtest.Request) llmtest.Answer {
+	e := startEngine(t, setup{dir: dir, tools: []tools.Tool{tool}, model: modelFrom(func(r llmtest.Request) llmtest.Answer {
 		if r.Round == 0 {
 			return both(r)
 		}
 		return llmtest.Answer{Text: "done"}
 	})})
-	id := e.put("s", "change both", "")
-	e.settle(id)
+	id := e.putMessage("s", "change both", "")
+	e.awaitSettled(id)
 	again := pathTool(func(_ context.Context, path string) error {
 		t.Errorf("%s was changed a second time", path)
 		return nil
 	})
-	m := reply(func(llmtest.Request) llmtest.Answer { return llmtest.Answer{Text: "nobody knows"} })
-	after := start(t, setup{dir: snaps.taken[0].dir, model: m, tools: []tools.Tool{again}})
-	if got := after.settle(id).Answer; got != "nobody knows" {
+	m := modelFrom(func(llmtest.Request) llmtest.Answer { return llmtest.Answer{Text: "nobody knows"} })
+	after := startEngine(t, setup{dir: snaps.taken[0].dir, model: m, tools: []tools.Tool{again}})
+	if got := after.awaitSettled(id).Answer; got != "nobody knows" {
 		t.Error(got)
 	}
 	checkCallsPaired(t, m)
 	ledger, err := after.bus.Ledger.Calls(t.Context(), id)
-	fatal(t, err)
+	failOnError(t, err)
 	if len(ledger) != 2 || ledger[0].State != bus.CallUnknown || ledger[1].State != bus.CallUnknown {
 		t.Errorf("ledger %+v", ledger)
 	}

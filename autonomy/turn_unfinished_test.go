@@ -18,11 +18,11 @@ import (
 func TestTurn_IsDeadWhenItsEndCannotBeWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := llmtest.NewScripted(llmtest.Options{Otherwise: &llmtest.Answer{Text: "hello"}})
-		e := start(t, setup{model: m})
+		e := startEngine(t, setup{model: m})
 		defer e.stop()
-		e.sql(`DROP TABLE turns`)
-		id := e.put("s", "hi", "")
-		ev := e.await(id)
+		e.execSQL(`DROP TABLE turns`)
+		id := e.putMessage("s", "hi", "")
+		ev := e.awaitClosed(id)
 		if ev.State != bus.Dead || len(m.Asked()) != bus.MaxAttempts {
 			t.Errorf("event is %s after %d model calls", ev.State, len(m.Asked()))
 		}
@@ -38,20 +38,20 @@ func TestTurn_WaitsWhileTheDiskIsFull(t *testing.T) {
 	storetest.FileOnly(t, "the test limits the size of the file")
 	synctest.Test(t, func(t *testing.T) {
 		m := llmtest.NewScripted(llmtest.Options{Otherwise: &llmtest.Answer{Text: strings.Repeat("a long answer ", 10_000)}})
-		e := start(t, setup{model: m})
+		e := startEngine(t, setup{model: m})
 		defer e.stop()
 		pages := 0
-		e.limit(0, &pages)
-		e.limit(pages+5, &pages)
-		id := e.put("s", "hi", "")
+		e.limitPages(0, &pages)
+		e.limitPages(pages+5, &pages)
+		id := e.putMessage("s", "hi", "")
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		ev, err := e.bus.Inbox.Event(t.Context(), id)
 		if err != nil || ev.State == bus.Done || ev.State == bus.Dead || ev.Attempts > 1 {
 			t.Fatalf("event while the disk is full: %+v, %v", ev, err)
 		}
-		e.limit(1<<30, &pages)
-		if ev = e.await(id); ev.State != bus.Done || ev.Attempts != 1 {
+		e.limitPages(1<<30, &pages)
+		if ev = e.awaitClosed(id); ev.State != bus.Done || ev.Attempts != 1 {
 			t.Errorf("event afterwards: %s after %d attempts: %s", ev.State, ev.Attempts, ev.Error)
 		}
 		ds, err := e.bus.Outbox.EventDeliveries(t.Context(), id)
@@ -61,19 +61,19 @@ func TestTurn_WaitsWhileTheDiskIsFull(t *testing.T) {
 	})
 }
 
-func (e *engine) sql(query string) {
+func (e *engine) execSQL(query string) {
 	e.t.Helper()
-	fatal(e.t, e.store.Write(e.t.Context(), func(tx *store.Tx) error {
+	failOnError(e.t, e.store.Write(e.t.Context(), func(tx *store.Tx) error {
 		_, err := tx.Exec(query)
 		return err
 	}))
 }
 
-// limit sets the maximum number of pages of the database, to simulate a full disk. If n is 0, it
+// limitPages sets the maximum number of pages of the database, to simulate a full disk. If n is 0, it
 // reads the current number of pages instead. It stores the number in pages.
-func (e *engine) limit(n int, pages *int) {
+func (e *engine) limitPages(n int, pages *int) {
 	e.t.Helper()
-	fatal(e.t, e.store.Write(e.t.Context(), func(tx *store.Tx) error {
+	failOnError(e.t, e.store.Write(e.t.Context(), func(tx *store.Tx) error {
 		if n == 0 {
 			return tx.QueryRow(`PRAGMA page_count`).Scan(pages)
 		}

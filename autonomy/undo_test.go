@@ -18,7 +18,7 @@ import (
 	"hob/tools"
 )
 
-func add(text string) llmtest.Call {
+func addItem(text string) llmtest.Call {
 	return llmtest.Call{Name: "add_item", Args: fmt.Sprintf(`{"text":%q}`, text)}
 }
 
@@ -34,19 +34,19 @@ func outcomeOf(t *testing.T, r tools.Result) undo.Outcome {
 // A batch stops at the first action that cannot be undone, and lists what was undone and what
 // was not.
 func TestUndo_BatchStopsAtTheFirstConflict(t *testing.T) {
-	e := start(t, setup{model: scripted(
-		llmtest.Answer{Calls: []llmtest.Call{add("one"), add("two"), add("three")}}, llmtest.Answer{Text: "done"},
+	e := startEngine(t, setup{model: scriptedModel(
+		llmtest.Answer{Calls: []llmtest.Call{addItem("one"), addItem("two"), addItem("three")}}, llmtest.Answer{Text: "done"},
 	)})
-	id := e.put("s", "add three", "")
-	e.settle(id)
+	id := e.putMessage("s", "add three", "")
+	e.awaitSettled(id)
 	calls, err := e.bus.Ledger.Calls(t.Context(), id)
-	fatal(t, err)
-	fatal(t, e.store.Write(t.Context(), func(tx *store.Tx) error { // make the record of the action unreadable
+	failOnError(t, err)
+	failOnError(t, e.store.Write(t.Context(), func(tx *store.Tx) error { // make the record of the action unreadable
 		_, err := tx.Exec(`UPDATE ledger SET undo = 'nonsense' WHERE call = ?`, calls[1].Call)
 		return err
 	}))
 	r, err := e.undo.Undo(t.Context(), tools.UndoRequest{ID: id, By: "x"})
-	fatal(t, err)
+	failOnError(t, err)
 	o := outcomeOf(t, r)
 	if len(o.Undone) != 1 || o.Undone[0].Call != calls[2].Call || len(o.Left) != 2 || o.Left[0].Call != calls[1].Call || o.Left[0].Error == "" || o.Left[1].Error != "" {
 		t.Errorf("outcomeOf = %+v", o)
@@ -54,11 +54,11 @@ func TestUndo_BatchStopsAtTheFirstConflict(t *testing.T) {
 	if !strings.Contains(r.Text, "Undid 1 of 3:") || !strings.Contains(r.Text, "These were not undone:\n- remove the item ("+calls[0].Call+")") {
 		t.Errorf("%s", r.Text)
 	}
-	if got := strings.Join(e.items(), " "); got != "one two" {
+	if got := strings.Join(e.listItems(), " "); got != "one two" {
 		t.Errorf("items after undo: %s", got)
 	}
 	records, err := e.guard.Audit(t.Context(), "x", 0, 10)
-	fatal(t, err)
+	failOnError(t, err)
 	if len(records) != 2 || records[0].Outcome != "failed" || records[1].Outcome != "done" || records[1].Action != "undo" || records[1].Call != calls[2].Call {
 		t.Errorf("the audit log: %+v", records)
 	}
@@ -74,37 +74,37 @@ func TestUndo_BatchStopsAtTheFirstConflict(t *testing.T) {
 
 // The meaning of "the last" depends on the conversation of the request.
 func TestUndo_LastRefersToTheConversation(t *testing.T) {
-	e := start(t, setup{model: scripted(
-		llmtest.Answer{Calls: []llmtest.Call{add("here")}}, llmtest.Answer{Text: "done"},
-		llmtest.Answer{Calls: []llmtest.Call{add("there")}}, llmtest.Answer{Text: "done"},
+	e := startEngine(t, setup{model: scriptedModel(
+		llmtest.Answer{Calls: []llmtest.Call{addItem("here")}}, llmtest.Answer{Text: "done"},
+		llmtest.Answer{Calls: []llmtest.Call{addItem("there")}}, llmtest.Answer{Text: "done"},
 	)})
-	e.settle(e.put("s", "add here", ""))
-	e.settle(e.put("t", "add there", ""))
-	if got := e.say("s", "undo that"); got != "Removed the item." || strings.Join(e.items(), " ") != "there" {
-		t.Errorf("%q leaves %v", got, e.items())
+	e.awaitSettled(e.putMessage("s", "add here", ""))
+	e.awaitSettled(e.putMessage("t", "add there", ""))
+	if got := e.askHob("s", "undo that"); got != "Removed the item." || strings.Join(e.listItems(), " ") != "there" {
+		t.Errorf("%q leaves %v", got, e.listItems())
 	}
-	if got := e.say("u", "/undo"); got != "Removed the item." { // nothing was done in u
-		t.Errorf("%q leaves %v", got, e.items())
+	if got := e.askHob("u", "/undo"); got != "Removed the item." { // nothing was done in u
+		t.Errorf("%q leaves %v", got, e.listItems())
 	}
-	if got := e.say("s", "/undo"); got != "There is nothing to undo." {
+	if got := e.askHob("s", "/undo"); got != "There is nothing to undo." {
 		t.Errorf("%q", got)
 	}
 }
 
 // "Undo that" undoes nothing if it comes from a guest or is in attached text.
 func TestUndo_OnlyOnTheOwnersWords(t *testing.T) {
-	e := start(t, setup{model: scripted(
-		llmtest.Answer{Calls: []llmtest.Call{add("milk")}}, llmtest.Answer{Text: "done"}, llmtest.Answer{Text: "I ask the owner"}, llmtest.Answer{Text: "I ask the owner"},
+	e := startEngine(t, setup{model: scriptedModel(
+		llmtest.Answer{Calls: []llmtest.Call{addItem("milk")}}, llmtest.Answer{Text: "done"}, llmtest.Answer{Text: "I ask the owner"}, llmtest.Answer{Text: "I ask the owner"},
 	)})
-	e.settle(e.put("s", "add milk", ""))
+	e.awaitSettled(e.putMessage("s", "add milk", ""))
 	for _, in := range []channels.Inbound{
 		{Channel: "mail", Chat: "c", Session: "s", Sender: "mallory", Text: "undo that"},
 		{Channel: "web", Chat: "c", Session: "s", FromOwner: true, Text: "undo that", Outside: []string{"a mail"}},
 	} {
 		acc, err := e.intake.Receive(t.Context(), in)
-		fatal(t, err)
-		e.settle(acc.Event)
-		if len(e.items()) != 1 {
+		failOnError(t, err)
+		e.awaitSettled(acc.Event)
+		if len(e.listItems()) != 1 {
 			t.Fatalf("undone on the message %+v", in)
 		}
 	}
@@ -114,13 +114,13 @@ func TestUndo_OnlyOnTheOwnersWords(t *testing.T) {
 // undone.
 func TestUndo_ContinuesAfterACrash(t *testing.T) {
 	dir := t.TempDir()
-	e := start(t, setup{idle: true, dir: dir, model: scripted()})
+	e := startEngine(t, setup{idle: true, dir: dir, model: scriptedModel()})
 	write := func(fn func(tx *store.Tx) error) {
 		t.Helper()
-		fatal(t, e.store.Write(t.Context(), fn))
+		failOnError(t, e.store.Write(t.Context(), fn))
 	}
-	before, last := e.put("s", "add", ""), e.put("s", "add more", "")
-	ask := e.put("s", "undo that", "")
+	before, last := e.putMessage("s", "add", ""), e.putMessage("s", "add more", "")
+	ask := e.putMessage("s", "undo that", "")
 	for i, call := range []string{"a", "b", "c"} {
 		event := []string{before, last, last}[i]
 		write(func(tx *store.Tx) error {
@@ -141,11 +141,11 @@ func TestUndo_ContinuesAfterACrash(t *testing.T) {
 		return err
 	})
 	e.stop()
-	e = start(t, setup{dir: dir, model: scripted()})
-	if got := e.settle(ask).Answer; !strings.Contains(got, "Removed the item.") || !strings.Contains(got, "Also undone: remove c.") {
+	e = startEngine(t, setup{dir: dir, model: scriptedModel()})
+	if got := e.awaitSettled(ask).Answer; !strings.Contains(got, "Removed the item.") || !strings.Contains(got, "Also undone: remove c.") {
 		t.Errorf("%q", got)
 	}
-	if got := strings.Join(e.items(), " "); got != "a" {
+	if got := strings.Join(e.listItems(), " "); got != "a" {
 		t.Errorf("items after undo: %s", got)
 	}
 }
@@ -153,22 +153,22 @@ func TestUndo_ContinuesAfterACrash(t *testing.T) {
 // Incident I16 (an agent ignored a remote stop): a stopped batch stops and reports its
 // progress.
 func TestIncidentI16StoppedUndoEnds(t *testing.T) {
-	e := start(t, setup{model: scripted(
-		llmtest.Answer{Calls: []llmtest.Call{add("one"), add("two"), add("three")}}, llmtest.Answer{Text: "done"},
+	e := startEngine(t, setup{model: scriptedModel(
+		llmtest.Answer{Calls: []llmtest.Call{addItem("one"), addItem("two"), addItem("three")}}, llmtest.Answer{Text: "done"},
 	)})
-	id := e.put("s", "add three", "")
-	e.settle(id)
+	id := e.putMessage("s", "add three", "")
+	e.awaitSettled(id)
 	ctx, stop := context.WithCancel(t.Context())
 	r, err := e.undo.Undo(ctx, tools.UndoRequest{ID: id, Progress: func(fraction float64, _ string) {
 		if fraction > 0 {
 			stop()
 		}
 	}})
-	fatal(t, err)
+	failOnError(t, err)
 	if o := outcomeOf(t, r); len(o.Undone) != 1 || len(o.Left) != 2 || !strings.Contains(o.Left[0].Error, "stopped") {
 		t.Errorf("outcomeOf = %+v", o)
 	}
-	if got := strings.Join(e.items(), " "); got != "one two" {
+	if got := strings.Join(e.listItems(), " "); got != "one two" {
 		t.Errorf("items after undo: %s", got)
 	}
 }
@@ -194,38 +194,38 @@ func TestUndoThat_CancelsASendOfARunningTurn(t *testing.T) {
 	for _, before := range []bool{true, false} { // whether the user sends it before the call
 		t.Run(fmt.Sprint("said before the send: ", before), func(t *testing.T) {
 			asked, goOn := make(chan int), make(chan struct{})
-			m := reply(func(r llmtest.Request) llmtest.Answer {
+			m := modelFrom(func(r llmtest.Request) llmtest.Answer {
 				if strings.Contains(r.LastUser, "what now") {
 					return llmtest.Answer{Text: "nothing"}
 				}
 				asked <- r.Round
 				<-goOn
 				if r.Round == 0 {
-					return calls(add("milk"), llmtest.Call{Name: "send_letter", Args: `{"text":"hello"}`})
+					return callsAnswer(addItem("milk"), llmtest.Call{Name: "send_letter", Args: `{"text":"hello"}`})
 				}
 				return llmtest.Answer{Text: "The letter waits."}
 			})
-			e := start(t, setup{model: m, delay: time.Hour, tools: []tools.Tool{letterTool()}, guard: guard.Options{Level: guard.Trusted, Recipients: []string{"ada"}}})
-			id := e.put("s", "send a letter", "")
+			e := startEngine(t, setup{model: m, delay: time.Hour, tools: []tools.Tool{letterTool()}, guard: guard.Options{Level: guard.Trusted, Recipients: []string{"ada"}}})
+			id := e.putMessage("s", "send a letter", "")
 			<-asked
 			ask := ""
 			if before {
-				ask = e.put("s", "undo that", "")
+				ask = e.putMessage("s", "undo that", "")
 			}
 			goOn <- struct{}{}
 			<-asked // the second request stays open
 			if !before {
-				ask = e.put("s", "undo that, please", "")
+				ask = e.putMessage("s", "undo that, please", "")
 			}
-			if got := e.settle(ask).Answer; !strings.Contains(got, "Canceled: the letter to ada was not sent.") || !strings.Contains(got, "Removed the item.") {
+			if got := e.awaitSettled(ask).Answer; !strings.Contains(got, "Canceled: the letter to ada was not sent.") || !strings.Contains(got, "Removed the item.") {
 				t.Errorf("undo: %q", got)
 			}
 			if ev, err := e.bus.Inbox.Event(t.Context(), id); err != nil || ev.State != bus.Claimed {
 				t.Errorf("the turn is %s, %v", ev.State, err)
 			}
 			goOn <- struct{}{}
-			e.settle(id)
-			if got := e.say("s", "what now?"); got != "nothing" {
+			e.awaitSettled(id)
+			if got := e.askHob("s", "what now?"); got != "nothing" {
 				t.Errorf("answer to the next message: %q", got)
 			}
 			sends, err := e.bus.Scheduled.EventCalls(t.Context(), id)
@@ -241,28 +241,28 @@ func TestUndoThat_CancelsASendOfARunningTurn(t *testing.T) {
 // that message.
 func TestUndoThat_WaitsForTheMessageBeforeIt(t *testing.T) {
 	asked, goOn := make(chan struct{}), make(chan struct{})
-	m := reply(func(r llmtest.Request) llmtest.Answer {
+	m := modelFrom(func(r llmtest.Request) llmtest.Answer {
 		switch {
 		case strings.Contains(r.LastUser, "letter") && r.Round == 0:
-			return calls(llmtest.Call{Name: "send_letter", Args: `{"text":"hello"}`})
+			return callsAnswer(llmtest.Call{Name: "send_letter", Args: `{"text":"hello"}`})
 		case strings.Contains(r.LastUser, "milk") && r.Round == 0:
 			asked <- struct{}{}
 			<-goOn
-			return calls(add("milk"))
+			return callsAnswer(addItem("milk"))
 		}
 		return llmtest.Answer{Text: "done"}
 	})
-	e := start(t, setup{model: m, delay: time.Hour, tools: []tools.Tool{letterTool()}, guard: guard.Options{Level: guard.Trusted, Recipients: []string{"ada"}}})
-	letter := e.put("s", "send a letter", "")
-	e.settle(letter)
-	e.put("s", "add milk", "")
+	e := startEngine(t, setup{model: m, delay: time.Hour, tools: []tools.Tool{letterTool()}, guard: guard.Options{Level: guard.Trusted, Recipients: []string{"ada"}}})
+	letter := e.putMessage("s", "send a letter", "")
+	e.awaitSettled(letter)
+	e.putMessage("s", "add milk", "")
 	<-asked
-	ask := e.put("s", "undo that", "")
+	ask := e.putMessage("s", "undo that", "")
 	goOn <- struct{}{}
-	if got := e.settle(ask).Answer; got != "Removed the item." {
+	if got := e.awaitSettled(ask).Answer; got != "Removed the item." {
 		t.Errorf("undo: %q", got)
 	}
-	if got := e.say("s", "/undo"); !strings.Contains(got, "Canceled: the letter to ada") {
+	if got := e.askHob("s", "/undo"); !strings.Contains(got, "Canceled: the letter to ada") {
 		t.Errorf("/undo: %q", got)
 	}
 }

@@ -41,13 +41,13 @@ func newFixture(t *testing.T, parallel int) *fixture {
 	t.Helper()
 	sets := []store.MigrationSet{bus.Migrations(), guard.Migrations(), session.Migrations(), origins.Migrations(), agents.Migrations()}
 	db, err := storetest.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), sets, store.Options{})
-	fatal(t, err)
-	t.Cleanup(func() { fatal(t, db.Close()) })
+	failOnError(t, err)
+	t.Cleanup(func() { failOnError(t, db.Close()) })
 	g, err := guard.New(db, guard.Options{})
-	fatal(t, err)
-	fatal(t, g.InitKeys(t.Context()))
+	failOnError(t, err)
+	failOnError(t, g.InitKeys(t.Context()))
 	catalog, err := tools.NewCatalog(namedTool("read_file", "files"), namedTool("write_file", "files"), namedTool("create_schedule", "watch"))
-	fatal(t, err)
+	failOnError(t, err)
 	f := &fixture{t: t, store: db, bus: bus.New(db, bus.Options{})}
 	member := func(name string, isolated bool, to ...string) agents.Member {
 		return agents.Member{Name: name, Runner: &turn.Runner{}, Options: turn.Options{Catalog: catalog}, Delegates: to, Isolated: isolated}
@@ -56,7 +56,7 @@ func newFixture(t *testing.T, parallel int) *fixture {
 		Store: db, Bus: f.bus, Guard: g, Sessions: session.New(db), Parallel: parallel,
 		Members: []agents.Member{member(agents.Default, false, "scout", "boxed"), member("scout", false), member("loner", false), member("boxed", true, "*")},
 	})
-	fatal(t, err)
+	failOnError(t, err)
 	return f
 }
 
@@ -67,7 +67,7 @@ func namedTool(name, category string) tools.Tool {
 	})
 }
 
-func fatal(t *testing.T, err error) {
+func failOnError(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -82,34 +82,34 @@ func testCaller() turn.Caller {
 	}
 }
 
-func (f *fixture) begin(who turn.Caller, wishes ...tools.TaskRequest) error {
+func (f *fixture) beginTasks(who turn.Caller, wishes ...tools.TaskRequest) error {
 	ctx := turn.WithCaller(f.t.Context(), who)
 	return f.store.Write(ctx, func(tx *store.Tx) error {
 		return f.BeginTx(ctx, tx, tools.Call{ID: parentCall, Session: parentSession}, wishes)
 	})
 }
 
-// tasks returns the tasks of the call in their order.
-func (f *fixture) tasks() []agents.Task {
+// listTasks returns the tasks of the call in their order.
+func (f *fixture) listTasks() []agents.Task {
 	f.t.Helper()
 	list, err := f.Tasks(f.t.Context(), true, 100)
-	fatal(f.t, err)
+	failOnError(f.t, err)
 	slices.SortFunc(list, func(a, b agents.Task) int { return strings.Compare(a.Task, b.Task) })
 	return list
 }
 
-func (f *fixture) states() (out []agents.State) {
+func (f *fixture) listStates() (out []agents.State) {
 	f.t.Helper()
-	for _, x := range f.tasks() {
+	for _, x := range f.listTasks() {
 		out = append(out, x.State)
 	}
 	return out
 }
 
-// end ends the turn of a task.
-func (f *fixture) end(id string, e agents.TaskOutcome) {
+// endTask ends the turn of a task.
+func (f *fixture) endTask(id string, e agents.TaskOutcome) {
 	f.t.Helper()
-	fatal(f.t, f.store.Write(f.t.Context(), func(tx *store.Tx) error {
+	failOnError(f.t, f.store.Write(f.t.Context(), func(tx *store.Tx) error {
 		x, err := f.Task(f.t.Context(), id)
 		if err != nil {
 			return err
@@ -122,17 +122,17 @@ func (f *fixture) end(id string, e agents.TaskOutcome) {
 	}))
 }
 
-// outcome returns the result that the delegating turn would get now.
-func (f *fixture) outcome() (out tools.Outcome) {
+// currentOutcome returns the result that the delegating turn would get now.
+func (f *fixture) currentOutcome() (out tools.Outcome) {
 	f.t.Helper()
-	fatal(f.t, f.store.Write(f.t.Context(), func(tx *store.Tx) (err error) {
+	failOnError(f.t, f.store.Write(f.t.Context(), func(tx *store.Tx) (err error) {
 		out, err = f.OutcomeTx(f.t.Context(), tx, tools.Call{ID: parentCall, Session: parentSession})
 		return err
 	}))
 	return out
 }
 
-func requests(n int) (out []tools.TaskRequest) {
+func makeRequests(n int) (out []tools.TaskRequest) {
 	for i := range n {
 		out = append(out, tools.TaskRequest{Task: fmt.Sprintf("part %02d", i+1)})
 	}
@@ -151,9 +151,9 @@ func TestDelegationLimits(t *testing.T) {
 		code   tools.Code
 		text   string
 	}{
-		{"a task may not delegate", deep, requests(1), tools.PolicyDenied, "do the task yourself"},
+		{"a task may not delegate", deep, makeRequests(1), tools.PolicyDenied, "do the task yourself"},
 		{"no task", testCaller(), nil, tools.InvalidArguments, "tasks is empty"},
-		{"too many tasks", testCaller(), requests(17), tools.InvalidArguments, "at most 16"},
+		{"too many tasks", testCaller(), makeRequests(17), tools.InvalidArguments, "at most 16"},
 		{"an unknown agent", testCaller(), one(tools.TaskRequest{Agent: "ghost", Task: "x"}), tools.NotFound, "hob, boxed, scout"},
 		{"an agent that may not be asked", testCaller(), one(tools.TaskRequest{Agent: "loner", Task: "x"}), tools.NotFound, "loner"},
 		{"from a container", boxed, one(tools.TaskRequest{Agent: "scout", Task: "x"}), tools.PolicyDenied, "container"},
@@ -164,11 +164,11 @@ func TestDelegationLimits(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			f := newFixture(t, 3)
-			err := f.begin(tt.who, tt.wishes...)
+			err := f.beginTasks(tt.who, tt.wishes...)
 			if tools.CodeOf(err) != tt.code || !strings.Contains(fmt.Sprint(err), tt.text) {
 				t.Errorf("BeginTx = %v, want %s with %q", err, tt.code, tt.text)
 			}
-			if got := f.tasks(); len(got) > 0 {
+			if got := f.listTasks(); len(got) > 0 {
 				t.Errorf("the rejected call stored %+v", got)
 			}
 		})
@@ -176,16 +176,16 @@ func TestDelegationLimits(t *testing.T) {
 	t.Run("too many open tasks", func(t *testing.T) {
 		f := newFixture(t, 3)
 		for range 4 {
-			fatal(t, f.begin(testCaller(), requests(16)...))
+			failOnError(t, f.beginTasks(testCaller(), makeRequests(16)...))
 		}
-		if err := f.begin(testCaller(), requests(1)...); tools.CodeOf(err) != tools.Conflict {
+		if err := f.beginTasks(testCaller(), makeRequests(1)...); tools.CodeOf(err) != tools.Conflict {
 			t.Errorf("BeginTx = %v, want %s", err, tools.Conflict)
 		}
 	})
 	t.Run("outside of a turn", func(t *testing.T) {
 		f := newFixture(t, 3)
 		err := f.store.Write(t.Context(), func(tx *store.Tx) error {
-			return f.BeginTx(t.Context(), tx, tools.Call{ID: parentCall}, requests(1))
+			return f.BeginTx(t.Context(), tx, tools.Call{ID: parentCall}, makeRequests(1))
 		})
 		if tools.CodeOf(err) != tools.Unsupported {
 			t.Errorf("BeginTx = %v, want %s", err, tools.Unsupported)
@@ -197,25 +197,25 @@ func TestDelegationLimits(t *testing.T) {
 // results.
 func TestTasks_ReportFailureOfDelegate(t *testing.T) {
 	f := newFixture(t, 2)
-	fatal(t, f.begin(testCaller(), requests(4)...))
-	list := f.tasks()
+	failOnError(t, f.beginTasks(testCaller(), makeRequests(4)...))
+	list := f.listTasks()
 	want := func(states ...agents.State) {
 		t.Helper()
-		if got := f.states(); !slices.Equal(got, states) {
+		if got := f.listStates(); !slices.Equal(got, states) {
 			t.Fatalf("states = %v, want %v", got, states)
 		}
 	}
 	want(agents.Open, agents.Open, agents.Queued, agents.Queued)
-	f.end(list[0].ID, agents.TaskOutcome{State: agents.Failed, Answer: "the disk is full", Source: provenance.Hob, Rounds: 2})
+	f.endTask(list[0].ID, agents.TaskOutcome{State: agents.Failed, Answer: "the disk is full", Source: provenance.Hob, Rounds: 2})
 	want(agents.Failed, agents.Open, agents.Open, agents.Queued)
-	if out := f.outcome(); out.Done || !out.Until.After(time.Now()) {
+	if out := f.currentOutcome(); out.Done || !out.Until.After(time.Now()) {
 		t.Errorf("before the task ended the outcome is %+v", out)
 	}
-	f.end(list[1].ID, agents.TaskOutcome{State: agents.Done, Answer: "a page says so", Source: provenance.Outside, Rounds: 3})
-	f.end(list[2].ID, agents.TaskOutcome{State: agents.Done, Answer: "three", Source: provenance.Hob})
-	f.end(list[3].ID, agents.TaskOutcome{State: agents.Done, Answer: "four", Source: provenance.Hob})
+	f.endTask(list[1].ID, agents.TaskOutcome{State: agents.Done, Answer: "a page says so", Source: provenance.Outside, Rounds: 3})
+	f.endTask(list[2].ID, agents.TaskOutcome{State: agents.Done, Answer: "three", Source: provenance.Hob})
+	f.endTask(list[3].ID, agents.TaskOutcome{State: agents.Done, Answer: "four", Source: provenance.Hob})
 	want(agents.Failed, agents.Done, agents.Done, agents.Done)
-	out := f.outcome()
+	out := f.currentOutcome()
 	if !out.Done || out.Err != nil || out.Stopped || out.Rounds != 5 || !out.Result.Source.Tainted() {
 		t.Errorf("the outcome is %+v", out)
 	}
@@ -228,12 +228,12 @@ func TestTasks_ReportFailureOfDelegate(t *testing.T) {
 
 func TestCancel(t *testing.T) {
 	f := newFixture(t, 1)
-	fatal(t, f.begin(testCaller(), requests(2)...))
-	list := f.tasks()
+	failOnError(t, f.beginTasks(testCaller(), makeRequests(2)...))
+	list := f.listTasks()
 	if got, err := f.Cancel(t.Context(), list[0].ID); err != nil || got.State != agents.Cancelled {
 		t.Fatalf("Cancel = %+v, %v", got, err)
 	}
-	if got := f.states(); !slices.Equal(got, []agents.State{agents.Cancelled, agents.Open}) {
+	if got := f.listStates(); !slices.Equal(got, []agents.State{agents.Cancelled, agents.Open}) {
 		t.Errorf("states = %v, want the next task open", got)
 	}
 	if _, err := f.Cancel(t.Context(), list[0].ID); tools.CodeOf(err) != tools.Conflict {
@@ -242,9 +242,9 @@ func TestCancel(t *testing.T) {
 	if _, err := f.Cancel(t.Context(), "t-unknown"); !errors.Is(err, bus.ErrNotFound) {
 		t.Errorf("Cancel of an unknown task = %v, want %v", err, bus.ErrNotFound)
 	}
-	f.end(list[0].ID, agents.TaskOutcome{State: agents.Done, Answer: "too late", Source: provenance.Hob})
-	f.end(list[1].ID, agents.TaskOutcome{State: agents.Done, Answer: "two", Source: provenance.Hob})
-	out := f.outcome()
+	f.endTask(list[0].ID, agents.TaskOutcome{State: agents.Done, Answer: "too late", Source: provenance.Hob})
+	f.endTask(list[1].ID, agents.TaskOutcome{State: agents.Done, Answer: "two", Source: provenance.Hob})
+	out := f.currentOutcome()
 	if text := out.Result.Text; !out.Done || !strings.Contains(text, "canceled by the user") || strings.Contains(text, "too late") || !strings.Contains(text, "two") {
 		t.Errorf("after Cancel the outcome is %+v", out)
 	}
@@ -255,17 +255,17 @@ func TestStop(t *testing.T) {
 	if stopped, err := f.Stop(t.Context(), parentSession); stopped || err != nil {
 		t.Errorf("Stop without tasks = %v, %v", stopped, err)
 	}
-	fatal(t, f.begin(testCaller(), requests(3)...))
+	failOnError(t, f.beginTasks(testCaller(), makeRequests(3)...))
 	if stopped, err := f.Stop(t.Context(), "another"); stopped || err != nil {
 		t.Errorf("Stop of another conversation = %v, %v", stopped, err)
 	}
 	if stopped, err := f.Stop(t.Context(), parentSession); !stopped || err != nil {
 		t.Fatalf("Stop = %v, %v", stopped, err)
 	}
-	if got := f.states(); !slices.Equal(got, []agents.State{agents.Stopped, agents.Stopped, agents.Stopped}) {
+	if got := f.listStates(); !slices.Equal(got, []agents.State{agents.Stopped, agents.Stopped, agents.Stopped}) {
 		t.Errorf("states = %v", got)
 	}
-	if out := f.outcome(); !out.Done || !out.Stopped || tools.CodeOf(out.Err) != tools.Cancelled {
+	if out := f.currentOutcome(); !out.Done || !out.Stopped || tools.CodeOf(out.Err) != tools.Cancelled {
 		t.Errorf("after Stop the outcome is %+v", out)
 	}
 }
@@ -276,10 +276,10 @@ func TestJob_HasAtMostTheRightsOfItsParent(t *testing.T) {
 	f := newFixture(t, 3)
 	who := testCaller()
 	who.Tainted = true
-	fatal(t, f.begin(who, tools.TaskRequest{Agent: "scout", Task: "part 1", Tools: []string{"read_*"}}, tools.TaskRequest{Task: "part 2", Background: true}))
-	list := f.tasks()
+	failOnError(t, f.beginTasks(who, tools.TaskRequest{Agent: "scout", Task: "part 1", Tools: []string{"read_*"}}, tools.TaskRequest{Task: "part 2", Background: true}))
+	list := f.listTasks()
 	ev, err := f.bus.Inbox.Event(t.Context(), list[0].Event)
-	fatal(t, err)
+	failOnError(t, err)
 	if !ev.Provenance.Tainted() || ev.Session != parentSession+"/"+list[0].ID {
 		t.Errorf("the event is %+v", ev)
 	}
@@ -311,8 +311,8 @@ func TestDecideHeldTx(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f, ctx := newFixture(t, 3), t.Context()
-			fatal(t, f.begin(testCaller(), tools.TaskRequest{Agent: "scout", Task: "part 1", Background: true, FollowUp: true}))
-			fatal(t, f.store.Write(ctx, func(tx *store.Tx) error {
+			failOnError(t, f.beginTasks(testCaller(), tools.TaskRequest{Agent: "scout", Task: "part 1", Background: true, FollowUp: true}))
+			failOnError(t, f.store.Write(ctx, func(tx *store.Tx) error {
 				if _, err := tx.Exec(`UPDATE crew_tasks SET created_at = created_at - 86400000`); err != nil {
 					return err
 				}
@@ -321,7 +321,7 @@ func TestDecideHeldTx(t *testing.T) {
 			if _, err := f.Due(ctx, time.Now()); err != nil {
 				t.Fatal(err)
 			}
-			task := f.tasks()[0]
+			task := f.listTasks()[0]
 			if events, err := f.bus.Inbox.List(ctx, "", "", 10); err != nil || len(events) != 1 || events[0].State != bus.Held || task.State != agents.Open {
 				t.Fatalf("on hold: %v, %+v, %v, want only the held event of an open task", task.State, events, err)
 			}
@@ -329,23 +329,23 @@ func TestDecideHeldTx(t *testing.T) {
 			if id == "task" {
 				id = task.Event
 			}
-			fatal(t, f.store.Write(ctx, func(tx *store.Tx) error { _, err := f.DecideHeldTx(tx, id, c.release); return err }))
+			failOnError(t, f.store.Write(ctx, func(tx *store.Tx) error { _, err := f.DecideHeldTx(tx, id, c.release); return err }))
 			if _, err := f.Due(ctx, time.Now()); err != nil {
 				t.Fatal(err)
 			}
 			ev, err := f.bus.Inbox.Event(ctx, task.Event)
-			if got := f.states(); err != nil || got[0] != c.want || ev.State != c.event {
+			if got := f.listStates(); err != nil || got[0] != c.want || ev.State != c.event {
 				t.Errorf("state %v, event %v, %v, want %v and %v", got, ev.State, err, c.want, c.event)
 			}
 		})
 	}
 	f, ctx := newFixture(t, 1), t.Context()
 	_, err := f.bus.Inbox.Put(ctx, bus.Event{ID: parentEvent, Kind: bus.Watcher, Source: "w", Session: parentSession})
-	fatal(t, err)
-	fatal(t, f.begin(testCaller(), requests(2)...))
-	fatal(t, f.store.Write(ctx, func(tx *store.Tx) error { return bus.StartHoldTx(tx, "old") }))
-	fatal(t, f.store.Write(ctx, func(tx *store.Tx) error { _, err := f.DecideHeldTx(tx, parentEvent, false); return err }))
-	if got := f.states(); !slices.Equal(got, []agents.State{agents.Cancelled, agents.Cancelled}) {
+	failOnError(t, err)
+	failOnError(t, f.beginTasks(testCaller(), makeRequests(2)...))
+	failOnError(t, f.store.Write(ctx, func(tx *store.Tx) error { return bus.StartHoldTx(tx, "old") }))
+	failOnError(t, f.store.Write(ctx, func(tx *store.Tx) error { _, err := f.DecideHeldTx(tx, parentEvent, false); return err }))
+	if got := f.listStates(); !slices.Equal(got, []agents.State{agents.Cancelled, agents.Cancelled}) {
 		t.Errorf("after their parent was dropped the tasks are %v, want both canceled", got)
 	}
 	if s, err := f.bus.Hold.Status(ctx); err != nil || s.Events != 0 {

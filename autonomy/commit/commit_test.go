@@ -57,53 +57,53 @@ func (p *commitFixture) Abandon(context.Context, string) error {
 
 func (p *commitFixture) NotifyTx(*store.Tx, intake.Notice) error { return nil }
 
-func open(t *testing.T) *commitFixture {
+func openFixture(t *testing.T) *commitFixture {
 	t.Helper()
 	s, err := storetest.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), []store.MigrationSet{
 		bus.Migrations(), guard.Migrations(), session.Migrations(), goals.Migrations(), notify.Migrations(), trace.Migrations(),
 	}, store.Options{})
-	must(t, err)
+	failOnError(t, err)
 	t.Cleanup(func() { _ = s.Close() })
 	p := &commitFixture{t: t, store: s, bus: bus.New(s, bus.Options{}), sessions: session.New(s)}
 	zone := func() *time.Location { return time.UTC }
 	g, err := guard.New(s, guard.Options{})
-	must(t, err)
+	failOnError(t, err)
 	d, err := delivery.New(delivery.Options{Bus: p.bus, Sessions: p.sessions, Zone: zone})
-	must(t, err)
+	failOnError(t, err)
 	p.committer, err = commit.New(commit.Options{
 		Store: s, Bus: p.bus, Guard: g, Sessions: p.sessions, Delivery: d, Notices: p, Maintenance: p, Tasks: p, Usage: p, Zone: zone, Log: slog.New(slog.DiscardHandler),
 	})
-	must(t, err)
+	failOnError(t, err)
 	return p
 }
 
-func must(t *testing.T, err error) {
+func failOnError(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
 }
 
-// claim puts an event into the inbox and claims it.
-func (p *commitFixture) claim(e bus.Event) commit.Claim {
+// claimEvent puts an event into the inbox and claims it.
+func (p *commitFixture) claimEvent(e bus.Event) commit.Claim {
 	p.t.Helper()
 	_, err := p.bus.Inbox.Put(p.t.Context(), e)
-	must(p.t, err)
+	failOnError(p.t, err)
 	list, _, err := p.bus.Inbox.Claim(p.t.Context(), 5)
-	must(p.t, err)
+	failOnError(p.t, err)
 	if len(list) != 1 {
 		p.t.Fatalf("claimed %d events, want 1", len(list))
 	}
 	return commit.Claim{Event: list[0], Tick: "tick", Since: time.Now()}
 }
 
-// message returns a message event from the owner on a chat platform.
-func message(text string) bus.Event {
+// messageEvent returns a message event from the owner on a chat platform.
+func messageEvent(text string) bus.Event {
 	return bus.Event{Kind: bus.Message, Source: "telegram", Session: "telegram:7", Lane: "telegram:7", Channel: "telegram", Chat: "7", Text: text, Provenance: provenance.Owner}
 }
 
-// reply returns the outcome of a turn that answered a message.
-func reply(ev bus.Event, answer string) commit.Outcome {
+// replyOutcome returns the outcome of a turn that answered a message.
+func replyOutcome(ev bus.Event, answer string) commit.Outcome {
 	res := commit.NewReply(ev, "turn")
 	res.Answer, res.Source = answer, provenance.Hob
 	res.Messages = []llm.Message{
@@ -113,38 +113,38 @@ func reply(ev bus.Event, answer string) commit.Outcome {
 	return res
 }
 
-// state describes what a person or a restarted process would find: the state of the event, the
+// describeState describes what a person or a restarted process would find: the state of the event, the
 // texts that channels send for it, and the number of messages in the conversation.
-func (p *commitFixture) state(event string) string {
+func (p *commitFixture) describeState(event string) string {
 	p.t.Helper()
 	ev, err := p.bus.Inbox.Event(p.t.Context(), event)
-	must(p.t, err)
+	failOnError(p.t, err)
 	list, err := p.bus.Outbox.EventDeliveries(p.t.Context(), event)
-	must(p.t, err)
+	failOnError(p.t, err)
 	texts := []string{}
 	for _, d := range list {
 		texts = append(texts, string(d.Kind)+": "+d.Text)
 	}
 	log, err := p.sessions.Messages(p.t.Context(), ev.Session, 0, 100)
-	must(p.t, err)
+	failOnError(p.t, err)
 	turns := 0
-	must(p.t, p.store.Read().QueryRowContext(p.t.Context(), `SELECT count(*) FROM turns WHERE event = ?`, event).Scan(&turns))
+	failOnError(p.t, p.store.Read().QueryRowContext(p.t.Context(), `SELECT count(*) FROM turns WHERE event = ?`, event).Scan(&turns))
 	return fmt.Sprintf("%s, texts %q, %d messages, %d traces", ev.State, texts, len(log), turns)
 }
 
 // TestCommit_EndsTurnWithItsReplyInOneTransaction: after a crash, an event has its complete outcome
 // or none of it, so that no answer is lost and none is sent twice.
 func TestCommit_EndsTurnWithItsReplyInOneTransaction(t *testing.T) {
-	p := open(t)
-	c := p.claim(message("hello"))
+	p := openFixture(t)
+	c := p.claimEvent(messageEvent("hello"))
 	ended, cancel := p.bus.Inbox.EventClosed(c.Event.ID)
 	defer cancel()
 
 	p.failUsage = errors.New("disk error")
-	if err := p.committer.Commit(t.Context(), c, reply(c.Event, "Hi.")); !errors.Is(err, p.failUsage) {
+	if err := p.committer.Commit(t.Context(), c, replyOutcome(c.Event, "Hi.")); !errors.Is(err, p.failUsage) {
 		t.Fatalf("Commit = %v, want the error of the last write", err)
 	}
-	if got, want := p.state(c.Event.ID), `claimed, texts [], 0 messages, 0 traces`; got != want {
+	if got, want := p.describeState(c.Event.ID), `claimed, texts [], 0 messages, 0 traces`; got != want {
 		t.Errorf("after a failed commit: %s, want %s", got, want)
 	}
 	select {
@@ -157,8 +157,8 @@ func TestCommit_EndsTurnWithItsReplyInOneTransaction(t *testing.T) {
 	}
 
 	p.failUsage = nil
-	must(t, p.committer.Commit(t.Context(), c, reply(c.Event, "Hi.")))
-	if got, want := p.state(c.Event.ID), `done, texts ["reply: Hi."], 2 messages, 1 traces`; got != want {
+	failOnError(t, p.committer.Commit(t.Context(), c, replyOutcome(c.Event, "Hi.")))
+	if got, want := p.describeState(c.Event.ID), `done, texts ["reply: Hi."], 2 messages, 1 traces`; got != want {
 		t.Errorf("after the commit: %s, want %s", got, want)
 	}
 	<-ended
@@ -176,7 +176,7 @@ func TestCommit_RejectsLateFinish(t *testing.T) {
 		want      string
 	}{
 		{"after the answer", func(p *commitFixture, ev bus.Event) error {
-			return p.committer.Commit(t.Context(), commit.Claim{Event: ev}, reply(ev, "First."))
+			return p.committer.Commit(t.Context(), commit.Claim{Event: ev}, replyOutcome(ev, "First."))
 		}, `done, texts ["reply: First."], 2 messages, 1 traces`},
 		{"after a restart returned the event", func(p *commitFixture, _ bus.Event) error {
 			_, err := p.bus.Inbox.Recover(t.Context())
@@ -184,13 +184,13 @@ func TestCommit_RejectsLateFinish(t *testing.T) {
 		}, `pending, texts [], 0 messages, 0 traces`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			p := open(t)
-			c := p.claim(message("hello"))
-			must(t, tc.meanwhile(p, c.Event))
-			if err := p.committer.Commit(t.Context(), c, reply(c.Event, "Late.")); err == nil {
+			p := openFixture(t)
+			c := p.claimEvent(messageEvent("hello"))
+			failOnError(t, tc.meanwhile(p, c.Event))
+			if err := p.committer.Commit(t.Context(), c, replyOutcome(c.Event, "Late.")); err == nil {
 				t.Error("Commit accepted an event that it no longer holds")
 			}
-			if got := p.state(c.Event.ID); got != tc.want {
+			if got := p.describeState(c.Event.ID); got != tc.want {
 				t.Errorf("after the late commit: %s, want %s", got, tc.want)
 			}
 		})
@@ -200,12 +200,12 @@ func TestCommit_RejectsLateFinish(t *testing.T) {
 // TestCommit_OutlivesItsContext: the end of a turn is stored even if its context was canceled, for
 // example during shutdown.
 func TestCommit_OutlivesItsContext(t *testing.T) {
-	p := open(t)
-	c := p.claim(message("hello"))
+	p := openFixture(t)
+	c := p.claimEvent(messageEvent("hello"))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	must(t, p.committer.Commit(ctx, c, reply(c.Event, "Hi.")))
-	if got, want := p.state(c.Event.ID), `done, texts ["reply: Hi."], 2 messages, 1 traces`; got != want {
+	failOnError(t, p.committer.Commit(ctx, c, replyOutcome(c.Event, "Hi.")))
+	if got, want := p.describeState(c.Event.ID), `done, texts ["reply: Hi."], 2 messages, 1 traces`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
@@ -221,15 +221,15 @@ func TestFail(t *testing.T) {
 		cause    error
 		want     string // the beginning of the state
 	}{
-		{"a waiting person gets the error immediately", message("hello"), 0, busy, `done, texts ["reply: Sorry, that did not work: `},
+		{"a waiting person gets the error immediately", messageEvent("hello"), 0, busy, `done, texts ["reply: Sorry, that did not work: `},
 		{"an unattended event is retried", watcher, 0, busy, `pending, texts []`},
 		{"an unattended event ends with one notice after the last retry", watcher, bus.MaxAttempts, busy, `dead, texts ["notice: I stopped retrying: A file appeared. Reason: `},
 		{"an error that no retry can fix ends it immediately", watcher, 0, denied, `dead, texts ["notice: I stopped retrying`},
-		{"a full disk leaves it for the next start", message("hello"), 0, store.ErrFull, `claimed, texts []`},
+		{"a full disk leaves it for the next start", messageEvent("hello"), 0, store.ErrFull, `claimed, texts []`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			p := open(t)
-			c := p.claim(tc.event)
+			p := openFixture(t)
+			c := p.claimEvent(tc.event)
 			if tc.attempts > 0 {
 				c.Event.Attempts = tc.attempts
 			}
@@ -237,7 +237,7 @@ func TestFail(t *testing.T) {
 			if errors.Is(tc.cause, store.ErrFull) != errors.Is(err, store.ErrFull) || err != nil && !errors.Is(err, store.ErrFull) {
 				t.Errorf("Fail = %v", err)
 			}
-			if got := p.state(c.Event.ID); len(got) < len(tc.want) || got[:len(tc.want)] != tc.want {
+			if got := p.describeState(c.Event.ID); len(got) < len(tc.want) || got[:len(tc.want)] != tc.want {
 				t.Errorf("%s, want %s...", got, tc.want)
 			}
 			if want := map[bool]int{false: 1}[errors.Is(tc.cause, store.ErrFull)]; p.abandoned != want {
@@ -250,17 +250,17 @@ func TestFail(t *testing.T) {
 // TestFail_RetriesLaterEachTime: the delay grows with each retry, so that Hob does not flood an
 // overloaded server.
 func TestFail_RetriesLaterEachTime(t *testing.T) {
-	p := open(t)
-	c := p.claim(bus.Event{Kind: bus.Watcher, Source: "watcher:w", Session: "main", Text: "A file appeared", Provenance: provenance.Hob, Payload: []byte(`{"watcher":"w"}`)})
+	p := openFixture(t)
+	c := p.claimEvent(bus.Event{Kind: bus.Watcher, Source: "watcher:w", Session: "main", Text: "A file appeared", Provenance: provenance.Hob, Payload: []byte(`{"watcher":"w"}`)})
 	for attempt := 1; attempt < bus.MaxAttempts; attempt++ {
 		c.Event.Attempts = attempt
-		must(t, p.store.Write(t.Context(), func(tx *store.Tx) error {
+		failOnError(t, p.store.Write(t.Context(), func(tx *store.Tx) error {
 			_, err := tx.Exec(`UPDATE inbox SET state = 'claimed' WHERE id = ?`, c.Event.ID)
 			return err
 		}))
-		must(t, p.committer.Fail(t.Context(), c, commit.Outcome{}, errors.New("no connection")))
+		failOnError(t, p.committer.Fail(t.Context(), c, commit.Outcome{}, errors.New("no connection")))
 		ev, err := p.bus.Inbox.Event(t.Context(), c.Event.ID)
-		must(t, err)
+		failOnError(t, err)
 		if wait, want := time.Until(ev.NotBefore).Round(time.Minute), time.Duration(attempt)*time.Minute; wait != want {
 			t.Errorf("attempt %d: waits %s, want %s", attempt, wait, want)
 		}
@@ -270,22 +270,22 @@ func TestFail_RetriesLaterEachTime(t *testing.T) {
 // TestGiveUp_ReportsToWhoWaits: a delegated task fails for its agent, a message is answered where it
 // was written, and everything else becomes a notice.
 func TestGiveUp_ReportsToWhoWaits(t *testing.T) {
-	p := open(t)
-	c := p.claim(bus.Event{Kind: bus.Task, Source: agents.Source, Session: "task:1", Text: "look it up", Provenance: provenance.Hob, Payload: []byte(`{}`)})
+	p := openFixture(t)
+	c := p.claimEvent(bus.Event{Kind: bus.Task, Source: agents.Source, Session: "task:1", Text: "look it up", Provenance: provenance.Hob, Payload: []byte(`{}`)})
 	if !agents.IsTaskEvent(c.Event) {
 		t.Fatal("the event is not a delegated task")
 	}
-	must(t, p.committer.GiveUp(t.Context(), c.Event, "no connection"))
+	failOnError(t, p.committer.GiveUp(t.Context(), c.Event, "no connection"))
 	if len(p.tasks) != 1 || p.tasks[0].State != agents.Failed || p.tasks[0].Answer != "no connection" {
 		t.Errorf("the task ended with %+v, want a failure with its reason", p.tasks)
 	}
-	if got, want := p.state(c.Event.ID), `dead, texts [], 0 messages, 0 traces`; got != want {
+	if got, want := p.describeState(c.Event.ID), `dead, texts [], 0 messages, 0 traces`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	c = p.claim(message("hello"))
-	must(t, p.committer.GiveUp(t.Context(), c.Event, "no connection"))
+	c = p.claimEvent(messageEvent("hello"))
+	failOnError(t, p.committer.GiveUp(t.Context(), c.Event, "no connection"))
 	list, err := p.bus.Outbox.EventDeliveries(t.Context(), c.Event.ID)
-	must(t, err)
+	failOnError(t, err)
 	if len(list) != 1 || list[0].Kind != channels.Reply || list[0].Channel != "telegram" || list[0].Chat != "7" {
 		t.Errorf("sent %+v, want one reply in the chat of the message", list)
 	}

@@ -272,7 +272,7 @@ func TestQuietHours(t *testing.T) {
 		}
 	}
 	path := filepath.Join(t.TempDir(), "config.toml")
-	write(t, path, "[notify]\nqueue_notices = true\n")
+	writeFile(t, path, "[notify]\nqueue_notices = true\n")
 	if _, err := SetAll(path, []Value{{"notify.quiet_hours.start", "22:30"}, {"notify.quiet_hours.end", "07:30"}}); err != nil {
 		t.Fatal(err)
 	}
@@ -304,7 +304,7 @@ func TestLoad_ReadsFiles(t *testing.T) {
 		t.Error(err)
 	}
 	path := filepath.Join(dir, "config.toml")
-	write(t, path, "[providers.x]\nkind = \"openai\"\napi_key = \"sk-plain\"\n[channels.w]\nsecret = \"env:HOOK\"\n")
+	writeFile(t, path, "[providers.x]\nkind = \"openai\"\napi_key = \"sk-plain\"\n[channels.w]\nsecret = \"env:HOOK\"\n")
 	c, err := Load(path)
 	if err != nil {
 		t.Fatal(err)
@@ -314,7 +314,7 @@ func TestLoad_ReadsFiles(t *testing.T) {
 	}
 }
 
-func write(t *testing.T, path, text string) {
+func writeFile(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)

@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// checked edits text and validates the result like SetAll.
-func checked(text []byte, key, value string) ([]byte, error) {
+// editChecked edits text and validates the result like SetAll.
+func editChecked(text []byte, key, value string) ([]byte, error) {
 	_, before := Parse("c.toml", text)
 	out, _, err := editText("c.toml", text, key, value)
 	if err != nil {
@@ -63,7 +63,7 @@ func TestEdit(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := checked([]byte(tt.text), tt.key, tt.value)
+			got, err := editChecked([]byte(tt.text), tt.key, tt.value)
 			if tt.err != "" {
 				if err == nil || !strings.Contains(err.Error(), tt.err) {
 					t.Errorf("got %q %v, want %s", got, err, tt.err)
@@ -89,7 +89,7 @@ func TestEditTemplate(t *testing.T) {
 		if !ok {
 			v = k.Default
 		}
-		out, err := checked(text, k.Name, v)
+		out, err := editChecked(text, k.Name, v)
 		if err != nil {
 			t.Fatal(k.Name, err)
 		}
@@ -169,7 +169,7 @@ func FuzzSet(f *testing.F) {
 	f.Add("[channels.w]\na = [1,\n2]\n", "channels.w.b", "{ c = 1 }")
 	f.Fuzz(func(t *testing.T, text, key, value string) {
 		_, before := Parse("c.toml", []byte(text))
-		out, err := checked([]byte(text), key, value)
+		out, err := editChecked([]byte(text), key, value)
 		if err != nil || before != nil {
 			return
 		}

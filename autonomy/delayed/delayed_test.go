@@ -28,7 +28,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func fatal(t *testing.T, err error) {
+func failOnError(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -56,15 +56,15 @@ func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	f := &fixture{t: t}
 	db, err := storetest.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), []store.MigrationSet{bus.Migrations(), guard.Migrations()}, store.Options{})
-	fatal(t, err)
+	failOnError(t, err)
 	t.Cleanup(func() {
 		if err := db.Close(); err != nil {
 			t.Error(err)
 		}
 	})
 	g, err := guard.New(db, guard.Options{})
-	fatal(t, err)
-	fatal(t, g.InitKeys(t.Context()))
+	failOnError(t, err)
+	failOnError(t, g.InitKeys(t.Context()))
 	send := tools.New(tools.Def[letter]{
 		Spec:    tools.Spec{Name: "send_letter", Category: "test", Description: "Send a letter.", Effects: tools.Send},
 		Waiting: func(letter) string { return "the letter" },
@@ -87,18 +87,18 @@ func newFixture(t *testing.T) *fixture {
 			return nil
 		},
 	})
-	fatal(t, err)
+	failOnError(t, err)
 	f.send = func(_ context.Context, c tools.Call) (tools.Result, error) {
 		return tools.Result{Source: provenance.Tool, Text: "Sent."}, c.Commit()
 	}
 	return f
 }
 
-// delay stores a call that is due, as the engine does.
-func (f *fixture) delay(call, tool string) {
+// delayCall stores a call that is due, as the engine does.
+func (f *fixture) delayCall(call, tool string) {
 	f.t.Helper()
 	now := time.Now()
-	fatal(f.t, f.o.Store.Write(f.t.Context(), func(tx *store.Tx) error {
+	failOnError(f.t, f.o.Store.Write(f.t.Context(), func(tx *store.Tx) error {
 		err := f.o.Bus.Ledger.RecordTx(tx, bus.Entry{Call: call, Event: "e", Session: "s", Tool: tool, Args: json.RawMessage(`{}`), Effects: "send", State: bus.CallDone, Result: "waits", Source: provenance.Tool, StartedAt: now})
 		if err != nil {
 			return err
@@ -117,7 +117,7 @@ func (f *fixture) runUntil(call string, is func(s bus.ScheduledSend) bool) (bus.
 	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(time.Millisecond) {
 		var err error
 		s, err = f.o.Bus.Scheduled.Get(f.o.Store.Reader(f.t.Context()), call)
-		fatal(f.t, err)
+		failOnError(f.t, err)
 		if is(s) {
 			break
 		}
@@ -127,9 +127,9 @@ func (f *fixture) runUntil(call string, is func(s bus.ScheduledSend) bool) (bus.
 		}
 	}
 	stop()
-	fatal(f.t, <-done)
+	failOnError(f.t, <-done)
 	e, err := f.o.Bus.Ledger.Call(f.t.Context(), call)
-	fatal(f.t, err)
+	failOnError(f.t, err)
 	return s, e
 }
 
@@ -166,7 +166,7 @@ func TestSender_RecordsOutcomes(t *testing.T) {
 			if tc.send != nil {
 				f.send = tc.send
 			}
-			f.delay("c1", tc.tool)
+			f.delayCall("c1", tc.tool)
 			s, e := f.runUntil("c1", hasEnded)
 			if s.State != tc.state || e.State != tc.ledger || strings.Join(f.notices, "|") != tc.notice {
 				t.Errorf("%s, ledger %s, notices %q", s.State, e.State, f.notices)
@@ -195,7 +195,7 @@ func TestSender_TriesAgainWhileOffline(t *testing.T) {
 	f.send = func(context.Context, tools.Call) (tools.Result, error) {
 		return tools.Result{}, tools.Errorf(tools.Failed, "account work: %w", &net.DNSError{Err: "no such host", Name: "smtp.example.org", IsNotFound: true})
 	}
-	f.delay("c1", "send_letter")
+	f.delayCall("c1", "send_letter")
 	for n := 1; n <= warnAfter; n++ {
 		s, _ := f.runUntil("c1", func(s bus.ScheduledSend) bool { return s.State == bus.SendWaiting && s.Attempts == n })
 		if !s.At.After(time.Now()) || s.Error == "" {
@@ -232,7 +232,7 @@ func TestSender_RetriesBeforeTheCommit(t *testing.T) {
 			f.send = func(context.Context, tools.Call) (tools.Result, error) {
 				return tools.Result{}, tools.ClassifyPIM(tc.err)
 			}
-			f.delay("c1", "send_letter")
+			f.delayCall("c1", "send_letter")
 			if s, _ := f.runUntil("c1", func(s bus.ScheduledSend) bool { return s.Attempts == 1 && s.State != bus.SendSending }); s.State != tc.state {
 				t.Errorf("runUntil = %+v", s)
 			}
@@ -245,8 +245,8 @@ func TestSender_GivesUp(t *testing.T) {
 	f.send = func(context.Context, tools.Call) (tools.Result, error) {
 		return tools.Result{}, tools.Errorf(tools.TimedOut, "no answer")
 	}
-	f.delay("c1", "send_letter")
-	fatal(t, f.o.Store.Write(t.Context(), func(tx *store.Tx) error {
+	f.delayCall("c1", "send_letter")
+	failOnError(t, f.o.Store.Write(t.Context(), func(tx *store.Tx) error {
 		_, err := tx.Exec(`UPDATE scheduled_sends SET attempts = ?`, maxAttempts-1)
 		return err
 	}))
@@ -258,7 +258,7 @@ func TestSender_GivesUp(t *testing.T) {
 // dueNow makes the next attempt due immediately.
 func (f *fixture) dueNow() {
 	f.t.Helper()
-	fatal(f.t, f.o.Store.Write(f.t.Context(), func(tx *store.Tx) error {
+	failOnError(f.t, f.o.Store.Write(f.t.Context(), func(tx *store.Tx) error {
 		_, err := tx.Exec(`UPDATE scheduled_sends SET at = ?`, time.Now().UnixMilli())
 		return err
 	}))
@@ -273,7 +273,7 @@ func TestSender_CancelStopsASendBeforeItsCommit(t *testing.T) {
 		})
 		return tools.Result{Source: provenance.Tool, Text: "Sent."}, errorOr(err, c.Commit())
 	}
-	f.delay("c1", "send_letter")
+	f.delayCall("c1", "send_letter")
 	if s, e := f.runUntil("c1", hasEnded); s.State != bus.SendCancelled || e.Result != "waits" || len(f.notices) != 0 {
 		t.Errorf("%+v %+v %q", s, e, f.notices)
 	}
@@ -286,7 +286,7 @@ func TestSender_Shutdown(t *testing.T) {
 		<-ctx.Done()
 		return tools.Result{}, tools.Errorf(tools.Cancelled, "stopped")
 	}
-	f.delay("c1", "send_letter")
+	f.delayCall("c1", "send_letter")
 	f.runUntil("c1", func(bus.ScheduledSend) bool { f.mu.Lock(); defer f.mu.Unlock(); return len(f.sent) == 1 })
 	f.send = func(ctx context.Context, c tools.Call) (tools.Result, error) {
 		err := c.Commit()
@@ -307,10 +307,10 @@ func TestSender_InterruptedAfterTheCommit(t *testing.T) {
 	for was, want := range map[bool]bus.SendState{true: bus.SendSent, false: bus.SendUnknown} {
 		f := newFixture(t)
 		f.was = was
-		f.delay("c1", "send_letter")
+		f.delayCall("c1", "send_letter")
 		_, err := f.o.Bus.Scheduled.Claim(t.Context(), 1)
-		fatal(t, err)
-		fatal(t, f.o.Bus.Scheduled.Commit(t.Context(), "c1")) // and then the process was killed
+		failOnError(t, err)
+		failOnError(t, f.o.Bus.Scheduled.Commit(t.Context(), "c1")) // and then the process was killed
 		s, _ := f.runUntil("c1", hasEnded)
 		if s.State != want || len(f.sent) != 0 || len(f.notices) == 0 != was {
 			t.Errorf("%+v, sent %d times, notices %q", s, len(f.sent), f.notices)
@@ -320,11 +320,11 @@ func TestSender_InterruptedAfterTheCommit(t *testing.T) {
 
 func TestSender_InterruptedAfterTheAcceptance(t *testing.T) {
 	f := newFixture(t)
-	f.delay("c1", "send_letter")
+	f.delayCall("c1", "send_letter")
 	_, err := f.o.Bus.Scheduled.Claim(t.Context(), 1)
-	fatal(t, err)
-	fatal(t, f.o.Bus.Scheduled.Commit(t.Context(), "c1"))
-	fatal(t, f.o.Bus.Scheduled.Accept(t.Context(), "c1")) // and then the process was killed
+	failOnError(t, err)
+	failOnError(t, f.o.Bus.Scheduled.Commit(t.Context(), "c1"))
+	failOnError(t, f.o.Bus.Scheduled.Accept(t.Context(), "c1")) // and then the process was killed
 	if s, e := f.runUntil("c1", hasEnded); s.State != bus.SendSent || e.State != bus.CallDone || len(f.sent) != 0 || len(f.notices) != 0 {
 		t.Errorf("%+v, sent %d times, notices %q", s, len(f.sent), f.notices)
 	}
@@ -339,7 +339,7 @@ func TestSender_ReportsAFailureAfterTheAcceptance(t *testing.T) {
 		c.Accepted()
 		return tools.Result{}, errorOr(err, errors.New("no copy was saved"))
 	}
-	f.delay("c1", "send_letter")
+	f.delayCall("c1", "send_letter")
 	if s, e := f.runUntil("c1", hasEnded); s.State != bus.SendSent || e.State != bus.CallDone || strings.Join(f.notices, "|") != "The letter was sent, but then an error occurred: no copy was saved." {
 		t.Errorf("%+v, notices %q", s, f.notices)
 	}
@@ -360,8 +360,8 @@ func TestSender_TransfersOneCallAtATime(t *testing.T) {
 		<-goOn // the copy
 		return tools.Result{Source: provenance.Tool, Text: "Sent."}, err
 	}
-	f.delay("c1", "send_letter")
-	f.delay("c2", "send_letter")
+	f.delayCall("c1", "send_letter")
+	f.delayCall("c2", "send_letter")
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- f.Run(ctx) }()
@@ -388,7 +388,7 @@ func TestSender_TransfersOneCallAtATime(t *testing.T) {
 	states := map[bus.SendState]int{}
 	for _, call := range []string{"c1", "c2"} {
 		s, err := f.o.Bus.Scheduled.Get(f.o.Store.Reader(t.Context()), call)
-		fatal(t, err)
+		failOnError(t, err)
 		states[s.State]++
 	}
 	if states[bus.SendAccepted] != 1 || states[bus.SendSending] != 1 {
@@ -397,7 +397,7 @@ func TestSender_TransfersOneCallAtATime(t *testing.T) {
 	close(goOn)
 	next("accepted")
 	stop()
-	fatal(t, <-done)
+	failOnError(t, <-done)
 }
 
 // A call that was delayed before the snapshot may have been sent after it, so a released call first
@@ -406,9 +406,9 @@ func TestSender_ReleasedCallChecksWhetherItWasSent(t *testing.T) {
 	for _, was := range []bool{true, false} {
 		f, ctx := newFixture(t), t.Context()
 		f.was, f.wasErr = was, errors.New("no connection")
-		f.delay("c1", "send_letter")
+		f.delayCall("c1", "send_letter")
 		time.Sleep(2 * time.Millisecond) // the time of the restore is stored in milliseconds
-		fatal(t, f.o.Store.Write(ctx, func(tx *store.Tx) error {
+		failOnError(t, f.o.Store.Write(ctx, func(tx *store.Tx) error {
 			if err := bus.StartHoldTx(tx, "old"); err != nil {
 				return err
 			}
@@ -420,7 +420,7 @@ func TestSender_ReleasedCallChecksWhetherItWasSent(t *testing.T) {
 			t.Fatalf("without an answer of the platform: %s %q, sent %q", s.State, s.Error, f.sent)
 		}
 		f.wasErr = nil
-		fatal(t, f.o.Store.Write(ctx, func(tx *store.Tx) error { _, err := tx.Exec(`UPDATE scheduled_sends SET at = 0`); return err }))
+		failOnError(t, f.o.Store.Write(ctx, func(tx *store.Tx) error { _, err := tx.Exec(`UPDATE scheduled_sends SET at = 0`); return err }))
 		s, e := f.runUntil("c1", hasEnded)
 		if want := map[bool]int{true: 0, false: 1}[was]; s.State != bus.SendSent || len(f.sent) != want || was != strings.Contains(e.Result, "before the restore") {
 			t.Errorf("the platform reports sent = %v: %s, %q, calls %q", was, s.State, e.Result, f.sent)
@@ -432,9 +432,9 @@ func TestSender_ReleasedCallChecksWhetherItWasSent(t *testing.T) {
 func TestSender_ReportsReleasedCallThatWasPartlySent(t *testing.T) {
 	f, ctx := newFixture(t), t.Context()
 	f.wasErr = tools.Errorf(tools.OutcomeUnknown, "the calendar contains the change")
-	f.delay("c1", "send_letter")
+	f.delayCall("c1", "send_letter")
 	time.Sleep(2 * time.Millisecond) // the time of the restore is stored in milliseconds
-	fatal(t, f.o.Store.Write(ctx, func(tx *store.Tx) error {
+	failOnError(t, f.o.Store.Write(ctx, func(tx *store.Tx) error {
 		if err := bus.StartHoldTx(tx, "old"); err != nil {
 			return err
 		}

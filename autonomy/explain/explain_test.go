@@ -42,7 +42,7 @@ func openExplainer(t *testing.T, m fixedModel) (*Explainer, *store.Store, *bus.B
 	t.Helper()
 	sets := []store.MigrationSet{bus.Migrations(), guard.Migrations(), origins.Migrations(), trace.Migrations(), notify.Migrations()}
 	s, err := storetest.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), sets, store.Options{})
-	fatal(t, err)
+	failOnError(t, err)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -50,14 +50,14 @@ func openExplainer(t *testing.T, m fixedModel) (*Explainer, *store.Store, *bus.B
 	})
 	b := bus.New(s, bus.Options{})
 	g, err := guard.New(s, guard.Options{})
-	fatal(t, err)
-	fatal(t, g.InitKeys(t.Context()))
+	failOnError(t, err)
+	failOnError(t, g.InitKeys(t.Context()))
 	x, err := New(Options{Store: s, Bus: b, Guard: g, Models: m, Costs: m, Zone: func() *time.Location { return time.UTC }})
-	fatal(t, err)
+	failOnError(t, err)
 	return x, s, b, g
 }
 
-func fatal(t *testing.T, err error) {
+func failOnError(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -118,7 +118,7 @@ func TestExplain_SaysThatNothingHappened(t *testing.T) {
 		"silence my mail": "Nothing was held back since",
 	} {
 		got, err := x.Explain(t.Context(), ParseQuestion(question))
-		fatal(t, err)
+		failOnError(t, err)
 		if !strings.Contains(got.Text(time.UTC), want) {
 			t.Errorf("why %s: %q, want %q", question, got.Text(time.UTC), want)
 		}
@@ -147,12 +147,12 @@ func TestExplainEvent_ShowsModelAndCost(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			x, s, b, _ := openExplainer(t, c.model)
 			acc, err := b.Inbox.Put(t.Context(), bus.Event{Kind: bus.Message, Source: "web", Session: "s", Text: "hello", Provenance: provenance.Owner})
-			fatal(t, err)
-			fatal(t, s.Write(t.Context(), func(tx *store.Tx) error {
+			failOnError(t, err)
+			failOnError(t, s.Write(t.Context(), func(tx *store.Tx) error {
 				return trace.WriteTurnTx(tx, acc.Event, "s", trace.Turn{How: "turn", Model: "m", Rounds: 2, StartedAt: time.Now(), EndedAt: time.Now()})
 			}))
 			w, err := x.ExplainEvent(t.Context(), acc.Event, "")
-			fatal(t, err)
+			failOnError(t, err)
 			text := w.Text(time.UTC)
 			if (w.Spent != nil) != (c.want != "") || !strings.Contains(text, c.want) || !strings.Contains(text, ", answered by m in 2 rounds.") {
 				t.Errorf("%+v\n%s", w.Spent, text)
@@ -162,7 +162,7 @@ func TestExplainEvent_ShowsModelAndCost(t *testing.T) {
 	broken := errors.New("broken")
 	x, _, b, _ := openExplainer(t, fixedModel{err: broken})
 	acc, err := b.Inbox.Put(t.Context(), bus.Event{Kind: bus.Message, Source: "web", Session: "s", Text: "hello"})
-	fatal(t, err)
+	failOnError(t, err)
 	if _, err := x.ExplainEvent(t.Context(), acc.Event, ""); !errors.Is(err, broken) {
 		t.Errorf("ExplainEvent with a failing model lookup = %v, want its error", err)
 	}
@@ -196,14 +196,14 @@ func TestSource_TaintsQuotedText(t *testing.T) {
 
 func TestAuditLine_NamesCallApprovalAndOrigins(t *testing.T) {
 	x, s, b, g := openExplainer(t, fixedModel{})
-	fatal(t, s.Write(t.Context(), func(tx *store.Tx) error {
+	failOnError(t, s.Write(t.Context(), func(tx *store.Tx) error {
 		if err := b.Ledger.RecordTx(tx, bus.Entry{Call: "c1", Event: "e1", Session: "s", Tool: "send_text", Args: []byte(`{}`), State: bus.CallDone, Result: "Sent it.\nIt has two lines.", Source: provenance.Tool}); err != nil {
 			return err
 		}
 		return g.AuditTx(tx, guard.Record{Actor: "hob", Action: "call", Event: "e1", Session: "s", Origin: "web", Tool: "send_text", Call: "c1", Effects: tools.Send.String(), Verdict: "allow", Rule: "send", Tainted: true, Outcome: "done"})
 	}))
 	l, err := x.AuditLine(t.Context(), 1)
-	fatal(t, err)
+	failOnError(t, err)
 	for _, want := range []string{"who        hob, through web", "call of send_text (send): done", "Sent it.\n", "allow by send", "untrusted text", "e1 in s"} {
 		if !strings.Contains(l.Text, want) {
 			t.Errorf("the line does not contain %q:\n%s", want, l.Text)

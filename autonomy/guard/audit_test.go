@@ -13,23 +13,23 @@ import (
 
 const secretText = "my very private words"
 
-func record(i int) guard.Record {
+func newRecord(i int) guard.Record {
 	return guard.Record{
 		Actor: "hob", Action: "call", Event: fmt.Sprint("e", i%2), Session: "s", Origin: "chat", Tool: "send_text", Call: fmt.Sprint("c", i),
 		Effects: "send", Verdict: "ask", Rule: "send", Tainted: i%2 == 1, Outcome: "asked", Args: []byte(`{"text":"` + secretText + `"}`),
 	}
 }
 
-func (f *fixture) audit(n int) {
+func (f *fixture) addRecords(n int) {
 	f.t.Helper()
 	for i := range n {
-		fatal(f.t, f.write(func(tx *store.Tx) error { return f.AuditTx(tx, record(i)) }))
+		failOnError(f.t, f.writeTx(func(tx *store.Tx) error { return f.AuditTx(tx, newRecord(i)) }))
 	}
 }
 
-func (f *fixture) sql(query string, args ...any) {
+func (f *fixture) execSQL(query string, args ...any) {
 	f.t.Helper()
-	fatal(f.t, f.write(func(tx *store.Tx) error {
+	failOnError(f.t, f.writeTx(func(tx *store.Tx) error {
 		_, err := tx.Exec(query, args...)
 		return err
 	}))
@@ -40,14 +40,14 @@ func TestAudit_ListsRecords(t *testing.T) {
 	if n, err := f.Verify(t.Context()); n != 0 || err != nil {
 		t.Errorf("empty: %d, %v", n, err)
 	}
-	f.audit(5)
-	f.restart(guard.Options{})
-	f.audit(1)
+	f.addRecords(5)
+	f.restartGuard(guard.Options{})
+	f.addRecords(1)
 	boom := errors.New("boom")
-	if err := f.write(func(tx *store.Tx) error { return errors.Join(f.AuditTx(tx, record(9)), boom) }); !errors.Is(err, boom) {
+	if err := f.writeTx(func(tx *store.Tx) error { return errors.Join(f.AuditTx(tx, newRecord(9)), boom) }); !errors.Is(err, boom) {
 		t.Error(err)
 	}
-	f.audit(1)
+	f.addRecords(1)
 	if n, err := f.Verify(t.Context()); n != 7 || err != nil {
 		t.Errorf("%d lines, %v", n, err)
 	}
@@ -62,43 +62,43 @@ func TestAudit_ListsRecords(t *testing.T) {
 
 func TestAudit_DigestsRevealNoText(t *testing.T) {
 	f := newGuard(t, guard.Options{})
-	f.audit(2)
+	f.addRecords(2)
 	list, err := f.Audit(t.Context(), "", 0, 9)
-	fatal(t, err)
+	failOnError(t, err)
 	if list[0].Digest != list[1].Digest || len(list[0].Digest) != 64 {
 		t.Errorf("digests of equal texts differ: %q, %q", list[0].Digest, list[1].Digest)
 	}
 	rows, err := f.store.Read().QueryContext(t.Context(), `SELECT * FROM audit`)
-	fatal(t, err)
+	failOnError(t, err)
 	defer rows.Close()
 	cols, err := rows.Columns()
-	fatal(t, err)
+	failOnError(t, err)
 	for rows.Next() {
 		vals, ptrs := make([]string, len(cols)), make([]any, len(cols))
 		for i := range vals {
 			ptrs[i] = &vals[i]
 		}
-		fatal(t, rows.Scan(ptrs...))
+		failOnError(t, rows.Scan(ptrs...))
 		if strings.Contains(strings.Join(vals, " "), "private") {
 			t.Errorf("the audit log contains the text: %v", vals)
 		}
 	}
-	fatal(t, rows.Err())
+	failOnError(t, rows.Err())
 	// Another home has another key, so digests cannot be compared.
 	g := newGuard(t, guard.Options{})
-	g.audit(1)
+	g.addRecords(1)
 	other, err := g.Audit(t.Context(), "", 0, 1)
-	fatal(t, err)
+	failOnError(t, err)
 	if other[0].Digest == list[0].Digest {
 		t.Error("two homes with different keys have the same digest")
 	}
 	bare, err := guard.New(f.store, guard.Options{})
-	fatal(t, err)
-	if err := f.write(func(tx *store.Tx) error { return bare.AuditTx(tx, record(1)) }); err == nil {
+	failOnError(t, err)
+	if err := f.writeTx(func(tx *store.Tx) error { return bare.AuditTx(tx, newRecord(1)) }); err == nil {
 		t.Error("AuditTx without a key = nil, want an error")
 	}
-	fatal(t, bare.InitKeys(t.Context()))
-	if err := f.write(func(tx *store.Tx) error { return bare.AuditTx(tx, record(1)) }); err != nil {
+	failOnError(t, bare.InitKeys(t.Context()))
+	if err := f.writeTx(func(tx *store.Tx) error { return bare.AuditTx(tx, newRecord(1)) }); err != nil {
 		t.Errorf("AuditTx after InitKeys = %v", err)
 	}
 }
@@ -132,20 +132,20 @@ func TestVerify_DetectsEveryChange(t *testing.T) {
 
 func everyChange(t *testing.T, opt guard.Options, tests map[string]string) {
 	f := newGuard(t, opt)
-	f.audit(8)
-	f.sql(`DROP TRIGGER audit_no_update; DROP TRIGGER audit_no_delete; DROP TRIGGER audit_no_insert`)
-	f.sql(`CREATE TABLE kept AS SELECT * FROM audit`)
+	f.addRecords(8)
+	f.execSQL(`DROP TRIGGER audit_no_update; DROP TRIGGER audit_no_delete; DROP TRIGGER audit_no_insert`)
+	f.execSQL(`CREATE TABLE kept AS SELECT * FROM audit`)
 	for name, query := range tests {
 		t.Run(name, func(t *testing.T) {
-			f.sql(`DELETE FROM audit; INSERT INTO audit SELECT * FROM kept; UPDATE sqlite_sequence SET seq = 8 WHERE name = 'audit'`)
+			f.execSQL(`DELETE FROM audit; INSERT INTO audit SELECT * FROM kept; UPDATE sqlite_sequence SET seq = 8 WHERE name = 'audit'`)
 			if n, err := f.Verify(t.Context()); n != 8 || err != nil {
 				t.Fatalf("Verify of the unchanged log = %d lines, %v", n, err)
 			}
-			f.sql(query)
+			f.execSQL(query)
 			if _, err := f.Verify(t.Context()); err == nil || !strings.Contains(err.Error(), "altered") && !strings.Contains(err.Error(), "key is missing") {
 				t.Errorf("Verify of the altered log = %v", err)
 			}
-			f.audit(2) // later lines do not hide the change
+			f.addRecords(2) // later lines do not hide the change
 			if _, err := f.Verify(t.Context()); err == nil {
 				t.Error("Verify does not detect the change after more records")
 			}
@@ -159,7 +159,7 @@ func TestVerify_AcceptsNewLinesDuringTheCheck(t *testing.T) {
 	for range 4 {
 		wg.Go(func() {
 			for i := range 20 {
-				if err := f.store.Write(t.Context(), func(tx *store.Tx) error { return f.AuditTx(tx, record(i)) }); err != nil {
+				if err := f.store.Write(t.Context(), func(tx *store.Tx) error { return f.AuditTx(tx, newRecord(i)) }); err != nil {
 					t.Error(err)
 				}
 			}

@@ -23,25 +23,25 @@ func TestReview11_BeforehandCoversOnlyACleanTurn(t *testing.T) {
 		"another turn":      {nil, guard.Answer{Beforehand: "another"}, "another turn"},
 		"away":              {func(r *guard.Request) { r.Attended = false }, guard.Answer{}, "away"},
 		"tainted":           {func(r *guard.Request) { r.Tainted = true }, guard.Answer{}, "untrusted text"},
-		"destroy":           {func(r *guard.Request) { r.Tool = effects(tools.Exec | tools.Destroy) }, guard.Answer{}, "destroys data"},
-		"secret":            {func(r *guard.Request) { r.Tool = effects(tools.Read | tools.Secret) }, guard.Answer{}, "credential"},
-		"an unknown effect": {func(r *guard.Request) { r.Tool = effects(tools.Read | 1<<7) }, guard.Answer{}, "unknown"},
-		"a send":            {func(r *guard.Request) { r.Tool = effects(tools.Send) }, guard.Answer{}, ""},
+		"destroy":           {func(r *guard.Request) { r.Tool = toolWith(tools.Exec | tools.Destroy) }, guard.Answer{}, "destroys data"},
+		"secret":            {func(r *guard.Request) { r.Tool = toolWith(tools.Read | tools.Secret) }, guard.Answer{}, "credential"},
+		"an unknown effect": {func(r *guard.Request) { r.Tool = toolWith(tools.Read | 1<<7) }, guard.Answer{}, "unknown"},
+		"a send":            {func(r *guard.Request) { r.Tool = toolWith(tools.Send) }, guard.Answer{}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newGuard(t, guard.Options{})
-			r := request("call", `{}`)
-			r.Tool = effects(tools.Exec)
+			r := newRequest("call", `{}`)
+			r.Tool = toolWith(tools.Exec)
 			if tc.change != nil {
 				tc.change(&r)
 			}
-			a := f.ask(r)
+			a := f.requestApproval(r)
 			ans := tc.answer
 			ans.Approved, ans.By = true, "cli"
 			if ans.Beforehand == "" {
 				ans.Beforehand = a.Event
 			}
-			got, err := f.answer(a.ID, ans)
+			got, err := f.answerApproval(a.ID, ans)
 			if tc.reason == "" {
 				if err != nil || got.State != guard.Approved || got.DecidedBy != "cli, beforehand" {
 					t.Errorf("%s by %q, %v", got.State, got.DecidedBy, err)
@@ -52,7 +52,7 @@ func TestReview11_BeforehandCoversOnlyACleanTurn(t *testing.T) {
 				t.Errorf("got %v, want a refusal with %q", err, tc.reason)
 			}
 			// The request is still open, and a direct answer to it counts.
-			if got, err := f.answer(a.ID, guard.Answer{Approved: true, By: "cli"}); err != nil || got.State != guard.Approved {
+			if got, err := f.answerApproval(a.ID, guard.Answer{Approved: true, By: "cli"}); err != nil || got.State != guard.Approved {
 				t.Errorf("answer without the grant = %s, %v", got.State, err)
 			}
 		})

@@ -27,13 +27,13 @@ func isTamperError(err error) bool {
 
 func TestAudit_IsAppendOnly(t *testing.T) {
 	f := newGuard(t, guard.Options{AuditKey: auditKey(1)})
-	f.audit(3)
+	f.addRecords(3)
 	queries := []string{`UPDATE audit SET outcome = 'done' WHERE seq = 2`, `DELETE FROM audit WHERE seq = 3`, `DELETE FROM audit`}
 	if !storetest.OnServer() { // PostgreSQL has no such statements
 		queries = append(queries, `INSERT OR REPLACE INTO audit SELECT * FROM audit WHERE seq = 2`, `REPLACE INTO audit SELECT * FROM audit WHERE seq = 3`)
 	}
 	for _, query := range queries {
-		err := f.write(func(tx *store.Tx) error {
+		err := f.writeTx(func(tx *store.Tx) error {
 			_, err := tx.Exec(query)
 			return err
 		})
@@ -52,22 +52,22 @@ func TestVerify_DetectsForgeryWithoutTheKey(t *testing.T) {
 	storetest.FileOnly(t, "the key of a fleet is in its database")
 	mine := guard.Options{AuditKey: auditKey(1), Anchor: filepath.Join(t.TempDir(), "anchor")}
 	f := newGuard(t, mine)
-	f.audit(4)
-	f.sql(`DROP TRIGGER audit_no_update; DROP TRIGGER audit_no_delete; DROP TRIGGER audit_no_insert`)
+	f.addRecords(4)
+	f.execSQL(`DROP TRIGGER audit_no_update; DROP TRIGGER audit_no_delete; DROP TRIGGER audit_no_insert`)
 	for name, key := range map[string][]byte{"as of a home without a key": nil, "under another key": auditKey(2)} {
 		t.Run(name, func(t *testing.T) {
-			f.sql(`CREATE TABLE kept AS SELECT * FROM audit`)
-			f.sql(`DELETE FROM audit; DELETE FROM sqlite_sequence WHERE name = 'audit'`)
-			f.restart(guard.Options{AuditKey: key}) // the forger rewrites the complete log
-			f.audit(4)
+			f.execSQL(`CREATE TABLE kept AS SELECT * FROM audit`)
+			f.execSQL(`DELETE FROM audit; DELETE FROM sqlite_sequence WHERE name = 'audit'`)
+			f.restartGuard(guard.Options{AuditKey: key}) // the forger rewrites the complete log
+			f.addRecords(4)
 			for i := range 2 { // the second call records nothing
-				f.restart(mine)
+				f.restartGuard(mine)
 				if _, err := f.Verify(t.Context()); !isTamperError(err) || i == 0 && !f.ForeignKey() {
 					t.Errorf("Verify of the altered log = %v, foreign key %v", err, f.ForeignKey())
 				}
-				f.audit(1)
+				f.addRecords(1)
 			}
-			f.sql(`DELETE FROM audit; INSERT INTO audit SELECT * FROM kept; DROP TABLE kept`)
+			f.execSQL(`DELETE FROM audit; INSERT INTO audit SELECT * FROM kept; DROP TABLE kept`)
 		})
 	}
 }
@@ -75,14 +75,14 @@ func TestVerify_DetectsForgeryWithoutTheKey(t *testing.T) {
 // Lines from before the first key still verify, and later changes to them are detected.
 func TestVerify_AcceptsLinesFromBeforeTheKey(t *testing.T) {
 	f := newGuard(t, guard.Options{})
-	f.audit(3)
-	f.restart(guard.Options{AuditKey: auditKey(1)})
-	f.audit(2)
+	f.addRecords(3)
+	f.restartGuard(guard.Options{AuditKey: auditKey(1)})
+	f.addRecords(2)
 	h, err := f.VerifyAll(t.Context())
 	if err != nil || h.Lines != 6 || h.Unkeyed != 3 {
 		t.Fatalf("VerifyAll = %+v, %v", h, err)
 	}
-	f.restart(guard.Options{AuditKey: auditKey(1)})
+	f.restartGuard(guard.Options{AuditKey: auditKey(1)})
 	if n, err := f.Verify(t.Context()); n != 6 || err != nil {
 		t.Errorf("Verify after a second start = %d, %v", n, err)
 	}
@@ -90,12 +90,12 @@ func TestVerify_AcceptsLinesFromBeforeTheKey(t *testing.T) {
 	if err != nil || len(list) != 1 || list[0].Outcome != "keyed" {
 		t.Errorf("AuditLines = %+v, %v", list, err)
 	}
-	f.sql(`DROP TRIGGER audit_no_update`)
-	f.sql(`UPDATE audit SET outcome = 'done' WHERE seq = 2`)
+	f.execSQL(`DROP TRIGGER audit_no_update`)
+	f.execSQL(`UPDATE audit SET outcome = 'done' WHERE seq = 2`)
 	if _, err := f.Verify(t.Context()); !isTamperError(err) {
 		t.Errorf("Verify after a change of an old line = %v", err)
 	}
-	f.restart(guard.Options{}) // the key is lost
+	f.restartGuard(guard.Options{}) // the key is lost
 	if !f.ForeignKey() {
 		t.Error("ForeignKey() = false for a log that continues without its key")
 	}
@@ -107,21 +107,21 @@ func TestTruncated_DetectsALostEnd(t *testing.T) {
 	if h, err := f.WriteAnchor(t.Context()); err != nil || h.Lines != 0 {
 		t.Errorf("ChainHead of an empty log = %+v, %v", h, err)
 	}
-	f.audit(5)
+	f.addRecords(5)
 	h, err := f.WriteAnchor(t.Context())
-	fatal(t, err)
+	failOnError(t, err)
 	if h.Lines != 5 || len(h.Hash) != 64 || f.Truncated(t.Context()) != nil {
 		t.Errorf("%+v, %v", h, f.Truncated(t.Context()))
 	}
-	f.audit(2)
-	f.sql(`DROP TRIGGER audit_no_delete`)
-	f.sql(`CREATE TABLE kept AS SELECT * FROM audit`)
+	f.addRecords(2)
+	f.execSQL(`DROP TRIGGER audit_no_delete`)
+	f.execSQL(`CREATE TABLE kept AS SELECT * FROM audit`)
 	for name, query := range map[string]string{
 		"the end and its anchor": `DELETE FROM audit WHERE seq > 3; UPDATE sqlite_sequence SET seq = 3 WHERE name = 'audit'`,
 		"the whole log":          `DELETE FROM audit; DELETE FROM sqlite_sequence WHERE name = 'audit'`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			f.sql(query)
+			f.execSQL(query)
 			for range 2 { // also after the log has grown again
 				if err := f.Truncated(t.Context()); !isTamperError(err) {
 					t.Errorf("Truncated of a shortened log = %v", err)
@@ -129,20 +129,20 @@ func TestTruncated_DetectsALostEnd(t *testing.T) {
 				if _, err := f.Verify(t.Context()); !isTamperError(err) {
 					t.Errorf("Verify of a shortened log = %v", err)
 				}
-				f.audit(9)
+				f.addRecords(9)
 				if _, err := f.WriteAnchor(t.Context()); !isTamperError(err) {
 					t.Errorf("WriteAnchor over a shortened log = %v", err)
 				}
 			}
-			fatal(t, os.Remove(opt.Anchor))
-			f.sql(`DROP TRIGGER audit_no_insert`)
-			f.sql(`DELETE FROM audit; INSERT INTO audit SELECT * FROM kept`)
-			f.sql(`CREATE TRIGGER audit_no_insert BEFORE INSERT ON audit WHEN NEW.seq <= (SELECT max(seq) FROM audit) BEGIN SELECT RAISE(ABORT, 'x'); END`)
+			failOnError(t, os.Remove(opt.Anchor))
+			f.execSQL(`DROP TRIGGER audit_no_insert`)
+			f.execSQL(`DELETE FROM audit; INSERT INTO audit SELECT * FROM kept`)
+			f.execSQL(`CREATE TRIGGER audit_no_insert BEFORE INSERT ON audit WHEN NEW.seq <= (SELECT max(seq) FROM audit) BEGIN SELECT RAISE(ABORT, 'x'); END`)
 			_, err := f.WriteAnchor(t.Context())
-			fatal(t, err)
+			failOnError(t, err)
 		})
 	}
-	fatal(t, os.WriteFile(opt.Anchor, []byte(`{"lines":1,"head":"x","at":"2026-01-01T00:00:00Z","mac":"x"}`), 0o600))
+	failOnError(t, os.WriteFile(opt.Anchor, []byte(`{"lines":1,"head":"x","at":"2026-01-01T00:00:00Z","mac":"x"}`), 0o600))
 	if err := f.Truncated(t.Context()); err == nil || !strings.Contains(err.Error(), "was changed") {
 		t.Errorf("Truncated with a forged anchor file = %v", err)
 	}
@@ -150,11 +150,11 @@ func TestTruncated_DetectsALostEnd(t *testing.T) {
 
 func TestAudit_FindsLines(t *testing.T) {
 	f := newGuard(t, guard.Options{AuditKey: auditKey(1)})
-	f.audit(4)
-	r := record(0)
+	f.addRecords(4)
+	r := newRecord(0)
 	r.Actor, r.Action, r.Session, r.Tool, r.Outcome, r.Verdict, r.Tainted = "owner", "undo", "t", "write_file", "done", "allow", true
 	r.Origins = []provenance.Origin{{Kind: "mail", Label: "mallory@evil.example"}}
-	fatal(t, f.write(func(tx *store.Tx) error { return f.AuditTx(tx, r) }))
+	failOnError(t, f.writeTx(func(tx *store.Tx) error { return f.AuditTx(tx, r) }))
 	for name, q := range map[string]struct {
 		q    guard.AuditQuery
 		want int
@@ -187,12 +187,12 @@ func TestAudit_FindsLines(t *testing.T) {
 
 func TestExport_IsVerifiable(t *testing.T) {
 	f := newGuard(t, guard.Options{})
-	f.audit(2)
-	f.restart(guard.Options{AuditKey: auditKey(1)})
-	f.audit(4)
+	f.addRecords(2)
+	f.restartGuard(guard.Options{AuditKey: auditKey(1)})
+	f.addRecords(4)
 	var all bytes.Buffer
 	seal, err := f.Export(t.Context(), &all, "jsonl", time.Time{}, time.Time{})
-	fatal(t, err)
+	failOnError(t, err)
 	if seal.Lines != 7 || seal.From != 1 || seal.To != 7 || bytes.Contains(all.Bytes(), []byte("private")) {
 		t.Errorf("%+v", seal)
 	}
@@ -240,9 +240,9 @@ func TestExport_IsVerifiable(t *testing.T) {
 	if _, err := guard.VerifyExport(&none, auditKey(1)); err != nil {
 		t.Errorf("VerifyExport of an empty export = %v", err)
 	}
-	bad := record(1)
+	bad := newRecord(1)
 	bad.Session = "=HYPERLINK(1)"
-	fatal(t, f.write(func(tx *store.Tx) error { return f.AuditTx(tx, bad) }))
+	failOnError(t, f.writeTx(func(tx *store.Tx) error { return f.AuditTx(tx, bad) }))
 	if _, err := f.Export(t.Context(), &sheet, "csv", time.Time{}, time.Time{}); err != nil || strings.Count(sheet.String(), "\n") != 9 || !strings.Contains(sheet.String(), ",'=HYPERLINK(1),") {
 		t.Errorf("Export as CSV: %v\n%s", err, sheet.String())
 	}
@@ -252,7 +252,7 @@ func TestExport_IsVerifiable(t *testing.T) {
 }
 
 func FuzzVerifyExport(f *testing.F) {
-	line, _ := json.Marshal(record(1))
+	line, _ := json.Marshal(newRecord(1))
 	f.Add(line)
 	f.Add([]byte(`{"audit_export":{"lines":0}}`))
 	f.Add([]byte(`{"audit_export":null}`))
@@ -267,37 +267,37 @@ func FuzzVerifyExport(f *testing.F) {
 // unused key of the file.
 func TestInitKeys_KeepsTheKeyOfACopiedLog(t *testing.T) {
 	server := storetest.NewServer(t)
-	fatal(t, server.Exec(t.Context(), "postgres", "CREATE DATABASE copied"))
+	failOnError(t, server.Exec(t.Context(), "postgres", "CREATE DATABASE copied"))
 	sets := []store.MigrationSet{guard.Migrations(), origins.Migrations()}
 	dir := t.TempDir()
 	here, there := store.Location{Path: filepath.Join(dir, "hob.db")}, store.Location{Path: filepath.Join(dir, "none.db"), URL: server.URL("copied")}
 	opt := guard.Options{AuditKey: auditKey(1)}
 	for i, at := range []store.Location{here, there, there} {
 		db, err := store.Open(t.Context(), at.Path, sets, store.Options{URL: at.URL, Instance: "one"})
-		fatal(t, err)
+		failOnError(t, err)
 		f := &fixture{t: t, store: db}
 		if i == 2 {
 			opt.AuditKey = auditKey(2) // another home joins
 		}
-		f.restart(opt)
-		f.audit(2)
+		f.restartGuard(opt)
+		f.addRecords(2)
 		if _, err := f.Verify(t.Context()); err != nil {
 			t.Errorf("Verify of database %d = %v", i, err)
 		}
 		if i == 2 { // a new home has the key that verifies an export of any instance
 			key, err := guard.OpenAuditKey(t.Context(), system.Paths{Home: t.TempDir()}, db)
-			fatal(t, err)
+			failOnError(t, err)
 			var out bytes.Buffer
 			_, err = f.Export(t.Context(), &out, "jsonl", time.Time{}, time.Time{})
-			fatal(t, err)
+			failOnError(t, err)
 			if _, err := guard.VerifyExport(&out, key); err != nil || !bytes.Equal(key, auditKey(1)) {
 				t.Errorf("VerifyExport with the key of a new home = %v", err)
 			}
 		}
-		fatal(t, db.Close())
+		failOnError(t, db.Close())
 		if i == 0 {
 			_, err := store.Copy(t.Context(), here, there, sets, func(string, int64) {})
-			fatal(t, err)
+			failOnError(t, err)
 		}
 	}
 }

@@ -19,11 +19,11 @@ type assessedTool struct {
 func (x assessedTool) Judge(context.Context, json.RawMessage) tools.CallAssessment { return x.j }
 
 func browseTool(urls ...string) assessedTool {
-	return assessedTool{effects(tools.Read | tools.Egress), tools.CallAssessment{URLs: urls, Get: true}}
+	return assessedTool{toolWith(tools.Read | tools.Egress), tools.CallAssessment{URLs: urls, Get: true}}
 }
 
-func search(query string) assessedTool {
-	return assessedTool{effects(tools.Read | tools.Egress), tools.CallAssessment{Query: query, Get: true}}
+func searchTool(query string) assessedTool {
+	return assessedTool{toolWith(tools.Read | tools.Egress), tools.CallAssessment{Query: query, Get: true}}
 }
 
 // The egress row of the table: columns attended/clean, attended/tainted,
@@ -68,23 +68,23 @@ func TestEgress(t *testing.T) {
 		{"link, research granted", research, browseTool("https://found.example/a"), offered("https://found.example/a"), [4]guard.Verdict{a, a, a, a}},
 		{"link with an added path, research granted", research, browseTool("https://found.example/a/x"), offered("https://found.example/a"), [4]guard.Verdict{a, k, k, k}},
 		{"user's text of an earlier turn, research granted", research, browseTool("https://named.example/"), said("https://named.example/"), [4]guard.Verdict{a, a, k, k}},
-		{"search with words of the model", hosts, search("my secret"), said("look something up"), [4]guard.Verdict{a, k, k, k}},
-		{"search with words of the user", hosts, search("Weather in  Riga"), said("What is the weather in Riga today?"), [4]guard.Verdict{a, a, k, k}},
-		{"search, a part of a word", hosts, search("iga"), said("weather in Riga"), [4]guard.Verdict{a, k, k, k}},
-		{"search, words combined", hosts, search("weather Riga"), said("weather in Riga"), [4]guard.Verdict{a, k, k, k}},
-		{"search without words", hosts, search(" \t"), said("weather in Riga"), [4]guard.Verdict{a, k, k, k}},
-		{"search, research granted", research, search("news"), nil, [4]guard.Verdict{a, k, a, k}},
+		{"search with words of the model", hosts, searchTool("my secret"), said("look something up"), [4]guard.Verdict{a, k, k, k}},
+		{"search with words of the user", hosts, searchTool("Weather in  Riga"), said("What is the weather in Riga today?"), [4]guard.Verdict{a, a, k, k}},
+		{"search, a part of a word", hosts, searchTool("iga"), said("weather in Riga"), [4]guard.Verdict{a, k, k, k}},
+		{"search, words combined", hosts, searchTool("weather Riga"), said("weather in Riga"), [4]guard.Verdict{a, k, k, k}},
+		{"search without words", hosts, searchTool(" \t"), said("weather in Riga"), [4]guard.Verdict{a, k, k, k}},
+		{"search, research granted", research, searchTool("news"), nil, [4]guard.Verdict{a, k, a, k}},
 	}
 	for _, tt := range tests {
 		f := newGuard(t, tt.opt)
 		for i, want := range tt.want {
 			r := guard.Request{Tool: tt.tool, Args: []byte(`{}`), Call: "c", Attended: i < 2, Tainted: i%2 == 1, Seen: tt.seen}
 			t.Run(fmt.Sprintf("%s, attended %v, tainted %v", tt.name, r.Attended, r.Tainted), func(t *testing.T) {
-				if d := f.decide(r); d.Verdict != want || d.Rule == "" || d.Reason == "" {
+				if d := f.mustDecide(r); d.Verdict != want || d.Rule == "" || d.Reason == "" {
 					t.Errorf("%s (%s: %s), want %s", d.Verdict, d.Rule, d.Reason, want)
 				}
 				r.Guest = true
-				if d := f.decide(r); d.Verdict != k {
+				if d := f.mustDecide(r); d.Verdict != k {
 					t.Errorf("a guest gets %s (%s)", d.Verdict, d.Rule)
 				}
 			})
@@ -97,12 +97,12 @@ func TestEgress(t *testing.T) {
 func TestEgress_SearchUsesWordsOfThisTurn(t *testing.T) {
 	f := newGuard(t, guard.Options{})
 	r := guard.Request{
-		Tool: search("weather in Riga"), Args: []byte(`{}`), Call: "c", Attended: true, Tainted: true,
+		Tool: searchTool("weather in Riga"), Args: []byte(`{}`), Call: "c", Attended: true, Tainted: true,
 		Seen: func() guard.EgressEvidence {
 			return guard.EgressEvidence{Words: []string{"weather in Riga", "and now?"}, Now: []string{"and now?"}}
 		},
 	}
-	if d := f.decide(r); d.Verdict != guard.Ask {
+	if d := f.mustDecide(r); d.Verdict != guard.Ask {
 		t.Errorf("%s (%s)", d.Verdict, d.Rule)
 	}
 }
@@ -131,7 +131,7 @@ func TestEgress_LimitsAddressesOfATurn(t *testing.T) {
 		r := guard.Request{Tool: browseTool("https://a.example/"), Args: []byte(`{}`), Call: "c", Attended: true, Tainted: true, Seen: func() guard.EgressEvidence {
 			return guard.EgressEvidence{Links: []string{"https://a.example/"}, Opened: tt.opened, Words: []string{tt.words}}
 		}}
-		if d := f.decide(r); d.Verdict != tt.want {
+		if d := f.mustDecide(r); d.Verdict != tt.want {
 			t.Errorf("%s: %s (%s)", tt.name, d.Verdict, d.Rule)
 		}
 	}
@@ -151,7 +151,7 @@ func TestEgress_AllowsOnlyVerbatimAddresses(t *testing.T) {
 		"https://f\u043eund.example/a/%7Eb?q=1&r=%2F", "//found.example/a/%7Eb?q=1&r=%2F", "", "https:found.example", "file:///a",
 	}
 	ask := func(url string) guard.Decision {
-		return f.decide(guard.Request{Tool: browseTool(url), Args: []byte(`{}`), Call: "c", Attended: true, Tainted: true, Seen: func() guard.EgressEvidence {
+		return f.mustDecide(guard.Request{Tool: browseTool(url), Args: []byte(`{}`), Call: "c", Attended: true, Tainted: true, Seen: func() guard.EgressEvidence {
 			return guard.EgressEvidence{Links: []string{link}}
 		}})
 	}
@@ -189,7 +189,7 @@ func TestAddresses_AreFoundInSentences(t *testing.T) {
 		r := guard.Request{Tool: browseTool(url), Args: []byte(`{}`), Call: "c", Attended: true, Tainted: true, Seen: func() guard.EgressEvidence {
 			return guard.EgressEvidence{Words: []string{text}}
 		}}
-		if d := f.decide(r); d.Verdict != want {
+		if d := f.mustDecide(r); d.Verdict != want {
 			t.Errorf("%q, %s: %s (%s)", text, url, d.Verdict, d.Rule)
 		}
 	}
@@ -199,7 +199,7 @@ func TestAddresses_AreFoundInSentences(t *testing.T) {
 // unknown level is an error at the start, not a wider level.
 func TestIncidentI11ListsMatchExactly(t *testing.T) {
 	to := func(list ...string) assessedTool {
-		return assessedTool{effects(tools.Send), tools.CallAssessment{To: list}}
+		return assessedTool{toolWith(tools.Send), tools.CallAssessment{To: list}}
 	}
 	tests := []struct {
 		name string
@@ -220,7 +220,7 @@ func TestIncidentI11ListsMatchExactly(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			d := newGuard(t, guard.Options{Level: guard.Trusted, Recipients: tt.list}).decide(guard.Request{Tool: to(tt.to...), Args: []byte(`{}`), Call: "c", Attended: true})
+			d := newGuard(t, guard.Options{Level: guard.Trusted, Recipients: tt.list}).mustDecide(guard.Request{Tool: to(tt.to...), Args: []byte(`{}`), Call: "c", Attended: true})
 			if d.Verdict != tt.want {
 				t.Errorf("%s (%s: %s), want %s", d.Verdict, d.Rule, d.Reason, tt.want)
 			}

@@ -14,8 +14,8 @@ import (
 
 func TestGrant_IsExactAndExpires(t *testing.T) {
 	f := newGuard(t, guard.Options{})
-	a := f.ask(request("c1", `{"to":"a","n":1}`))
-	if _, err := f.answer(a.ID, guard.Answer{Approved: true, Scope: "session"}); err != nil {
+	a := f.requestApproval(newRequest("c1", `{"to":"a","n":1}`))
+	if _, err := f.answerApproval(a.ID, guard.Answer{Approved: true, Scope: "session"}); err != nil {
 		t.Fatal(err)
 	}
 	variants := map[string]struct {
@@ -34,22 +34,22 @@ func TestGrant_IsExactAndExpires(t *testing.T) {
 		}, guard.Ask},
 	}
 	for name, v := range variants {
-		r := request("c2", `{"to":"a","n":1}`)
+		r := newRequest("c2", `{"to":"a","n":1}`)
 		v.change(&r)
-		if d := f.decide(r); d.Verdict != v.want {
+		if d := f.mustDecide(r); d.Verdict != v.want {
 			t.Errorf("%s: %+v", name, d)
 		}
 	}
-	f.restart(guard.Options{Level: guard.Watch})
-	if d := f.decide(request("c2", `{"to":"a","n":1}`)); d.Verdict != guard.Deny {
+	f.restartGuard(guard.Options{Level: guard.Watch})
+	if d := f.mustDecide(newRequest("c2", `{"to":"a","n":1}`)); d.Verdict != guard.Deny {
 		t.Errorf("a grant overrides the level: %+v", d)
 	}
-	if d := f.decide(request("c1", `{"to":"a","n":1}`)); d.Verdict != guard.Deny {
+	if d := f.mustDecide(newRequest("c1", `{"to":"a","n":1}`)); d.Verdict != guard.Deny {
 		t.Errorf("an approval overrides the level: %+v", d)
 	}
-	f.restart(guard.Options{})
+	f.restartGuard(guard.Options{})
 	shiftTimes(t, f, `UPDATE grants SET expires_at = expires_at - ?`, time.Hour+time.Second)
-	if d := f.decide(request("c2", `{"to":"a","n":1}`)); d.Verdict != guard.Ask {
+	if d := f.mustDecide(newRequest("c2", `{"to":"a","n":1}`)); d.Verdict != guard.Ask {
 		t.Errorf("one hour later: %+v, want ask", d)
 	}
 }
@@ -67,25 +67,25 @@ func (x frontWindowTool) Judge(ctx context.Context, _ json.RawMessage) tools.Cal
 func TestApproval_IsFoundByEqualCall(t *testing.T) {
 	f := newGuard(t, guard.Options{})
 	now := "one"
-	r := request("c1", `{}`)
-	r.Tool = frontWindowTool{effects(tools.Send), &now}
-	a := f.ask(r)
-	if _, err := f.answer(a.ID, guard.Answer{Approved: true}); err != nil {
+	r := newRequest("c1", `{}`)
+	r.Tool = frontWindowTool{toolWith(tools.Send), &now}
+	a := f.requestApproval(r)
+	if _, err := f.answerApproval(a.ID, guard.Answer{Approved: true}); err != nil {
 		t.Fatal(err)
 	}
 	now = "the page for answers"
-	if d := f.decide(r); d.Verdict != guard.Allow || d.Judgment.Exact != "one" {
+	if d := f.mustDecide(r); d.Verdict != guard.Allow || d.Judgment.Exact != "one" {
 		t.Errorf("%+v", d)
 	}
 	r.Call = "c2"
-	if d := f.decide(r); d.Verdict != guard.Ask || d.Judgment.Exact != now {
+	if d := f.mustDecide(r); d.Verdict != guard.Ask || d.Judgment.Exact != now {
 		t.Errorf("decision on another call: %+v, want ask", d)
 	}
 }
 
 func shiftTimes(t *testing.T, f *fixture, query string, d time.Duration) {
 	t.Helper()
-	fatal(t, f.write(func(tx *store.Tx) error {
+	failOnError(t, f.writeTx(func(tx *store.Tx) error {
 		_, err := tx.Exec(query, d.Milliseconds())
 		return err
 	}))
@@ -103,16 +103,16 @@ func TestGrant_HoldsForItsDuration(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			f := newGuard(t, guard.Options{})
-			a := f.ask(request("c1", `{}`))
-			if _, err := f.answer(a.ID, guard.Answer{Approved: true, Scope: "session", For: tc.asked}); err != nil {
+			a := f.requestApproval(newRequest("c1", `{}`))
+			if _, err := f.answerApproval(a.ID, guard.Answer{Approved: true, Scope: "session", For: tc.asked}); err != nil {
 				t.Fatal(err)
 			}
 			shiftTimes(t, f, `UPDATE grants SET expires_at = expires_at - ?`, tc.max-time.Minute)
-			if d := f.decide(request("c2", `{}`)); d.Verdict != guard.Allow {
+			if d := f.mustDecide(newRequest("c2", `{}`)); d.Verdict != guard.Allow {
 				t.Errorf("one minute before the grant ends: %+v, want allow", d)
 			}
 			shiftTimes(t, f, `UPDATE grants SET expires_at = expires_at - ?`, time.Minute)
-			if d := f.decide(request("c2", `{}`)); d.Verdict != guard.Ask {
+			if d := f.mustDecide(newRequest("c2", `{}`)); d.Verdict != guard.Ask {
 				t.Errorf("after the grant ended: %+v, want ask", d)
 			}
 		})
@@ -121,19 +121,19 @@ func TestGrant_HoldsForItsDuration(t *testing.T) {
 
 func TestGrant_NeedsAnAnswer(t *testing.T) {
 	f := newGuard(t, guard.Options{})
-	no, once := f.ask(request("c1", `{}`)), f.ask(request("c2", `{}`))
-	if _, err := f.answer(no.ID, guard.Answer{Scope: "session"}); err != nil {
+	no, once := f.requestApproval(newRequest("c1", `{}`)), f.requestApproval(newRequest("c2", `{}`))
+	if _, err := f.answerApproval(no.ID, guard.Answer{Scope: "session"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.answer(once.ID, guard.Answer{Approved: true, Scope: "once"}); err != nil {
+	if _, err := f.answerApproval(once.ID, guard.Answer{Approved: true, Scope: "once"}); err != nil {
 		t.Fatal(err)
 	}
-	r := request("c3", `{}`)
-	if d := f.decide(r); d.Verdict != guard.Deny || d.Code != tools.DeniedByOwner {
+	r := newRequest("c3", `{}`)
+	if d := f.mustDecide(r); d.Verdict != guard.Deny || d.Code != tools.DeniedByOwner {
 		t.Errorf("the denied call in the same turn: %+v, want deny", d)
 	}
-	if r.Event = "later"; f.decide(r).Verdict != guard.Ask {
-		t.Errorf("the denied call in another turn: %+v, want ask", f.decide(r))
+	if r.Event = "later"; f.mustDecide(r).Verdict != guard.Ask {
+		t.Errorf("the denied call in another turn: %+v, want ask", f.mustDecide(r))
 	}
 }
 
@@ -141,18 +141,18 @@ func TestGrant_NeedsAnAnswer(t *testing.T) {
 func TestGrant_CoversNoIrreversibleCallUnattended(t *testing.T) {
 	for _, e := range []tools.Effects{tools.Destroy, tools.Secret, tools.Write | tools.Destroy} {
 		f := newGuard(t, guard.Options{})
-		r := request("c1", `{}`)
-		r.Tool = effects(e)
-		a := f.ask(r)
-		if _, err := f.answer(a.ID, guard.Answer{Approved: true, Scope: "session"}); err != nil {
+		r := newRequest("c1", `{}`)
+		r.Tool = toolWith(e)
+		a := f.requestApproval(r)
+		if _, err := f.answerApproval(a.ID, guard.Answer{Approved: true, Scope: "session"}); err != nil {
 			t.Fatal(err)
 		}
 		r.Call = "c2"
-		if d := f.decide(r); d.Verdict != guard.Allow {
+		if d := f.mustDecide(r); d.Verdict != guard.Allow {
 			t.Errorf("%s, attended: %+v", e, d)
 		}
 		r.Attended = false
-		if d := f.decide(r); d.Verdict != guard.Ask {
+		if d := f.mustDecide(r); d.Verdict != guard.Ask {
 			t.Errorf("%s, unattended: %+v", e, d)
 		}
 	}

@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func fatal(t testing.TB, err error) {
+func failOnError(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -41,48 +41,48 @@ type fixture struct {
 func newGuard(t testing.TB, opt guard.Options) *fixture {
 	t.Helper()
 	db, err := storetest.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), []store.MigrationSet{guard.Migrations(), origins.Migrations()}, store.Options{})
-	fatal(t, err)
+	failOnError(t, err)
 	t.Cleanup(func() {
 		if err := db.Close(); err != nil {
 			t.Error(err)
 		}
 	})
 	f := &fixture{t: t, store: db}
-	f.restart(opt)
+	f.restartGuard(opt)
 	return f
 }
 
-func (f *fixture) restart(opt guard.Options) {
+func (f *fixture) restartGuard(opt guard.Options) {
 	f.t.Helper()
 	g, err := guard.New(f.store, opt)
-	fatal(f.t, err)
-	fatal(f.t, g.InitKeys(f.t.Context()))
+	failOnError(f.t, err)
+	failOnError(f.t, g.InitKeys(f.t.Context()))
 	f.Guard = g
 }
 
-func (f *fixture) write(fn func(tx *store.Tx) error) error {
+func (f *fixture) writeTx(fn func(tx *store.Tx) error) error {
 	return f.store.Write(f.t.Context(), fn)
 }
 
-func (f *fixture) decide(r guard.Request) guard.Decision {
+func (f *fixture) mustDecide(r guard.Request) guard.Decision {
 	f.t.Helper()
 	d, err := f.Decide(f.t.Context(), r)
-	fatal(f.t, err)
+	failOnError(f.t, err)
 	return d
 }
 
-func (f *fixture) ask(r guard.Request) guard.Approval {
+func (f *fixture) requestApproval(r guard.Request) guard.Approval {
 	f.t.Helper()
 	var a guard.Approval
-	fatal(f.t, f.write(func(tx *store.Tx) (err error) {
-		a, err = f.AskTx(tx, r, f.decide(r))
+	failOnError(f.t, f.writeTx(func(tx *store.Tx) (err error) {
+		a, err = f.AskTx(tx, r, f.mustDecide(r))
 		return err
 	}))
 	return a
 }
 
-func (f *fixture) answer(id string, ans guard.Answer) (a guard.Approval, err error) {
-	err = f.write(func(tx *store.Tx) error {
+func (f *fixture) answerApproval(id string, ans guard.Answer) (a guard.Approval, err error) {
+	err = f.writeTx(func(tx *store.Tx) error {
 		a, err = f.AnswerTx(tx, id, ans)
 		return err
 	})
@@ -106,43 +106,43 @@ func (t tool) UndoTx(context.Context, *store.Tx, json.RawMessage) (string, error
 }
 func (t tool) Summary(args json.RawMessage) string { return "summary of " + string(args) }
 
-func effects(e tools.Effects) tool { return tool{spec: tools.Spec{Name: "t", Effects: e}} }
+func toolWith(e tools.Effects) tool { return tool{spec: tools.Spec{Name: "t", Effects: e}} }
 
-func request(call, args string) guard.Request {
-	return guard.Request{Tool: effects(tools.Send), Args: []byte(args), Call: call, Event: "e", Session: "s", Attended: true, Origin: "chat"}
+func newRequest(call, args string) guard.Request {
+	return guard.Request{Tool: toolWith(tools.Send), Args: []byte(args), Call: call, Event: "e", Session: "s", Attended: true, Origin: "chat"}
 }
 
 func TestApproval_CoversOneCallWithItsArguments(t *testing.T) {
 	f := newGuard(t, guard.Options{})
-	r := request("c1", `{"to":"a","text":"x"}`)
-	a := f.ask(r)
-	if again := f.ask(r); again.ID != a.ID {
+	r := newRequest("c1", `{"to":"a","text":"x"}`)
+	a := f.requestApproval(r)
+	if again := f.requestApproval(r); again.ID != a.ID {
 		t.Error("a second request was created for the same call")
 	}
-	if d := f.decide(r); d.Verdict != guard.Ask || d.Approval != a.ID {
+	if d := f.mustDecide(r); d.Verdict != guard.Ask || d.Approval != a.ID {
 		t.Errorf("while the request is open: %+v, want ask", d)
 	}
-	got, err := f.answer(a.ID, guard.Answer{Approved: true, By: "api", Note: "fine"})
+	got, err := f.answerApproval(a.ID, guard.Answer{Approved: true, By: "api", Note: "fine"})
 	if err != nil || !got.Approved() || got.Scope != "once" {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	reordered := request("c1", `{ "text":"x", "to":"a" }`)
-	if d := f.decide(reordered); d.Verdict != guard.Allow || d.Approval != a.ID || d.Rule != "approval "+a.ID {
+	reordered := newRequest("c1", `{ "text":"x", "to":"a" }`)
+	if d := f.mustDecide(reordered); d.Verdict != guard.Allow || d.Approval != a.ID || d.Rule != "approval "+a.ID {
 		t.Errorf("decision on the approved call: %+v", d)
 	}
 	changes := map[string]guard.Request{
-		"other arguments": request("c1", `{"to":"b","text":"x"}`),
-		"more arguments":  request("c1", `{"to":"a","text":"x","cc":"b"}`),
+		"other arguments": newRequest("c1", `{"to":"b","text":"x"}`),
+		"more arguments":  newRequest("c1", `{"to":"a","text":"x","cc":"b"}`),
 	}
-	other := request("c1", `{"to":"a","text":"x"}`)
+	other := newRequest("c1", `{"to":"a","text":"x"}`)
 	other.Tool = tool{spec: tools.Spec{Name: "other", Effects: tools.Send}}
 	changes["another tool"] = other
 	for name, c := range changes {
-		if d := f.decide(c); d.Verdict != guard.Deny || d.Code != tools.PolicyDenied || !strings.Contains(d.Reason, "differs") {
+		if d := f.mustDecide(c); d.Verdict != guard.Deny || d.Code != tools.PolicyDenied || !strings.Contains(d.Reason, "differs") {
 			t.Errorf("%s: %+v", name, d)
 		}
 	}
-	if d := f.decide(request("c2", `{"to":"a","text":"x"}`)); d.Verdict != guard.Ask {
+	if d := f.mustDecide(newRequest("c2", `{"to":"a","text":"x"}`)); d.Verdict != guard.Ask {
 		t.Errorf("another call with the same arguments: %+v, want ask", d)
 	}
 	list, err := f.Approvals(t.Context(), guard.Approved, "s", "e", 9)
@@ -154,14 +154,14 @@ func TestApproval_CoversOneCallWithItsArguments(t *testing.T) {
 func TestApprovalsBefore_PagesWithoutGaps(t *testing.T) {
 	f := newGuard(t, guard.Options{})
 	for i := range 7 {
-		f.ask(request(fmt.Sprint("c", i), fmt.Sprintf(`{"n":%d}`, i)))
+		f.requestApproval(newRequest(fmt.Sprint("c", i), fmt.Sprintf(`{"n":%d}`, i)))
 	}
 	all, err := f.Approvals(t.Context(), "", "", "", 100)
-	fatal(t, err)
+	failOnError(t, err)
 	var paged []guard.Approval
 	for before := ""; len(paged) < len(all); {
 		list, err := f.ApprovalsBefore(t.Context(), "", "", "", before, 3)
-		fatal(t, err)
+		failOnError(t, err)
 		if len(list) == 0 {
 			break
 		}
@@ -191,27 +191,27 @@ func TestApproval_FinalStates(t *testing.T) {
 		says  string
 	}{
 		{"the owner denies", time.Hour, func(f *fixture, id string) error {
-			_, err := f.answer(id, guard.Answer{Note: "too early"})
+			_, err := f.answerApproval(id, guard.Answer{Note: "too early"})
 			return err
 		}, guard.Denied, tools.DeniedByOwner, "you said no: too early"},
 		{"without an answer", 1, func(*fixture, string) error { return nil }, guard.Pending, tools.ApprovalTimeout, "in time"},
 		{"without an answer, closed", 1, func(f *fixture, _ string) error {
-			return f.write(func(tx *store.Tx) error { return f.CloseTx(tx, "e", guard.TimedOut) })
+			return f.writeTx(func(tx *store.Tx) error { return f.CloseTx(tx, "e", guard.TimedOut) })
 		}, guard.TimedOut, tools.ApprovalTimeout, "in time"},
 		{"the turn ended first", time.Hour, func(f *fixture, _ string) error {
-			return f.write(func(tx *store.Tx) error { return f.CloseTx(tx, "e", guard.TimedOut) })
+			return f.writeTx(func(tx *store.Tx) error { return f.CloseTx(tx, "e", guard.TimedOut) })
 		}, guard.Cancelled, tools.Cancelled, "stopped"},
 		{"the turn was stopped", time.Hour, func(f *fixture, _ string) error {
-			return f.write(func(tx *store.Tx) error { return f.CloseTx(tx, "e", guard.Cancelled) })
+			return f.writeTx(func(tx *store.Tx) error { return f.CloseTx(tx, "e", guard.Cancelled) })
 		}, guard.Cancelled, tools.Cancelled, "stopped"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			f := newGuard(t, guard.Options{Live: tc.live})
-			r := request("c", `{}`)
-			a := f.ask(r)
-			fatal(t, tc.end(f, a.ID))
+			r := newRequest("c", `{}`)
+			a := f.requestApproval(r)
+			failOnError(t, tc.end(f, a.ID))
 			for range 2 { // also after a restart
-				d := f.decide(r)
+				d := f.mustDecide(r)
 				if d.Verdict != guard.Deny || d.Code != tc.code || !strings.Contains(d.Reason, tc.says) {
 					t.Errorf("%+v", d)
 				}
@@ -219,12 +219,12 @@ func TestApproval_FinalStates(t *testing.T) {
 				if err != nil || len(list) != 1 || list[0].State != tc.state {
 					t.Errorf("Approvals = %+v, %v", list, err)
 				}
-				f.restart(guard.Options{Live: tc.live})
+				f.restartGuard(guard.Options{Live: tc.live})
 			}
-			if _, err := f.answer(a.ID, guard.Answer{Approved: true}); !errors.Is(err, guard.ErrDecided) {
+			if _, err := f.answerApproval(a.ID, guard.Answer{Approved: true}); !errors.Is(err, guard.ErrDecided) {
 				t.Errorf("late answer = %v, want ErrDecided", err)
 			}
-			if d := f.decide(r); d.Verdict != guard.Deny {
+			if d := f.mustDecide(r); d.Verdict != guard.Deny {
 				t.Errorf("decision after a late answer: %+v, want deny", d)
 			}
 		})
@@ -241,9 +241,9 @@ func TestApproval_Expires(t *testing.T) {
 		"live":   {true, false, 5 * time.Minute, provenance.Owner},
 		"queued": {false, true, 7 * 24 * time.Hour, provenance.Outside},
 	} {
-		r := request(name, `{}`)
+		r := newRequest(name, `{}`)
 		r.Attended, r.Tainted = tc.attended, tc.tainted
-		a := f.ask(r)
+		a := f.requestApproval(r)
 		if got := a.ExpiresAt.Sub(a.CreatedAt); got != tc.wait || a.Provenance != tc.src || a.Attended != tc.attended {
 			t.Errorf("%s: %v, %+v", name, got, a)
 		}
@@ -253,8 +253,8 @@ func TestApproval_Expires(t *testing.T) {
 // An event whose first question was answered may ask a second one.
 func TestApproval_EventMayAskAgain(t *testing.T) {
 	f := newGuard(t, guard.Options{})
-	first, second := f.ask(request("c1", `{}`)), f.ask(request("c2", `{}`))
-	if _, err := f.answer(first.ID, guard.Answer{Approved: true, By: "api"}); err != nil {
+	first, second := f.requestApproval(newRequest("c1", `{}`)), f.requestApproval(newRequest("c2", `{}`))
+	if _, err := f.answerApproval(first.ID, guard.Answer{Approved: true, By: "api"}); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
@@ -276,15 +276,15 @@ func TestApproval_EventMayAskAgain(t *testing.T) {
 func TestAnswer_FirstWins(t *testing.T) {
 	f := newGuard(t, guard.Options{})
 	for i := range 20 {
-		r := request(fmt.Sprint("c", i), `{}`)
-		a := f.ask(r)
+		r := newRequest(fmt.Sprint("c", i), `{}`)
+		a := f.requestApproval(r)
 		var mu sync.Mutex
 		var won []bool
 		var wg sync.WaitGroup
 		for k := range 8 {
 			wg.Go(func() {
 				yes := k%2 == 0
-				_, err := f.answer(a.ID, guard.Answer{Approved: yes, By: "api"})
+				_, err := f.answerApproval(a.ID, guard.Answer{Approved: yes, By: "api"})
 				mu.Lock()
 				defer mu.Unlock()
 				switch {
@@ -299,18 +299,18 @@ func TestAnswer_FirstWins(t *testing.T) {
 		if len(won) != 1 {
 			t.Fatalf("%d answers were accepted, want 1", len(won))
 		}
-		if d := f.decide(r); (d.Verdict == guard.Allow) != won[0] {
+		if d := f.mustDecide(r); (d.Verdict == guard.Allow) != won[0] {
 			t.Errorf("verdict %s after the answer approved=%v", d.Verdict, won[0])
 		}
 	}
-	if _, err := f.answer("nobody", guard.Answer{}); !errors.Is(err, guard.ErrNoApproval) {
+	if _, err := f.answerApproval("nobody", guard.Answer{}); !errors.Is(err, guard.ErrNoApproval) {
 		t.Errorf("Answer to an unknown request = %v", err)
 	}
-	a := f.ask(request("scope", `{}`))
-	if _, err := f.answer(a.ID, guard.Answer{Approved: true, Scope: "forever"}); !errors.Is(err, guard.ErrScope) {
+	a := f.requestApproval(newRequest("scope", `{}`))
+	if _, err := f.answerApproval(a.ID, guard.Answer{Approved: true, Scope: "forever"}); !errors.Is(err, guard.ErrScope) {
 		t.Errorf("Answer with an unknown scope = %v", err)
 	}
-	if diff := cmp.Diff(guard.Ask, f.decide(request("scope", `{}`)).Verdict); diff != "" {
+	if diff := cmp.Diff(guard.Ask, f.mustDecide(newRequest("scope", `{}`)).Verdict); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -34,7 +34,7 @@ func TestLevel_OnlyNarrows(t *testing.T) {
 	}
 	for level, want := range map[guard.Level]guard.Verdict{"": guard.Allow, guard.Supervised: guard.Allow, guard.Watch: guard.Deny, "nonsense": guard.Deny} {
 		r.Level = level
-		if d := f.decide(r); d.Verdict != want {
+		if d := f.mustDecide(r); d.Verdict != want {
 			t.Errorf("level %q: %s (%s), want %s", level, d.Verdict, d.Rule, want)
 		}
 	}

@@ -40,8 +40,8 @@ func TestTable_ListedCommands(t *testing.T) {
 		{"listed, but with destruction", guard.Trusted, tools.Exec | tools.Destroy, guard.Request{Attended: true}, k},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			c.req.Tool, c.req.Args, c.req.Call = listedTool{effects(tools.Exec), c.effects}, []byte(`{}`), "c"
-			if got := newGuard(t, guard.Options{Level: c.level}).decide(c.req); got.Verdict != c.want {
+			c.req.Tool, c.req.Args, c.req.Call = listedTool{toolWith(tools.Exec), c.effects}, []byte(`{}`), "c"
+			if got := newGuard(t, guard.Options{Level: c.level}).mustDecide(c.req); got.Verdict != c.want {
 				t.Errorf("%s (%s: %s), want %s", got.Verdict, got.Rule, got.Reason, c.want)
 			}
 		})

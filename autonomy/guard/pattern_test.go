@@ -35,17 +35,17 @@ func (argumentTool) Paths(args json.RawMessage) []string {
 	return in.Paths
 }
 
-func claimingTool(e tools.Effects) argumentTool { return argumentTool{effects(e)} }
+func claimingTool(e tools.Effects) argumentTool { return argumentTool{toolWith(e)} }
 
 func TestPattern_CoversMatchingCalls(t *testing.T) {
 	home := t.TempDir()
 	docs := filepath.Join(home, "docs", "plans")
-	fatal(t, os.MkdirAll(docs, 0o700))
-	fatal(t, os.Mkdir(filepath.Join(home, "secret"), 0o700))
-	fatal(t, os.Symlink(filepath.Join(home, "secret"), filepath.Join(docs, "link")))
+	failOnError(t, os.MkdirAll(docs, 0o700))
+	failOnError(t, os.Mkdir(filepath.Join(home, "secret"), 0o700))
+	failOnError(t, os.Symlink(filepath.Join(home, "secret"), filepath.Join(docs, "link")))
 	paths := func(p ...string) string {
 		b, err := json.Marshal(map[string]any{"Paths": p})
-		fatal(t, err)
+		failOnError(t, err)
 		return string(b)
 	}
 	in := func(p ...string) string { return filepath.Join(append([]string{docs}, p...)...) }
@@ -65,30 +65,30 @@ func TestPattern_CoversMatchingCalls(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			f := newGuard(t, guard.Options{})
 			ask := func(call, event, args string) guard.Request {
-				r := request(call, args)
+				r := newRequest(call, args)
 				r.Tool, r.Event, r.Attended = claimingTool(tc.effects), event, false
 				return r
 			}
-			a := f.ask(ask("c0", "e0", tc.granted))
+			a := f.requestApproval(ask("c0", "e0", tc.granted))
 			if a.Pattern == "" {
 				t.Fatal("the request offers no pattern")
 			}
-			if _, err := f.answer(a.ID, guard.Answer{Approved: true, Scope: "pattern"}); err != nil {
+			if _, err := f.answerApproval(a.ID, guard.Answer{Approved: true, Scope: "pattern"}); err != nil {
 				t.Fatal(err)
 			}
 			for _, args := range tc.yes {
-				if d := f.decide(ask("c1", "e1", args)); d.Verdict != guard.Allow || d.Grant == "" {
+				if d := f.mustDecide(ask("c1", "e1", args)); d.Verdict != guard.Allow || d.Grant == "" {
 					t.Errorf("%s: %+v", args, d)
 				}
 			}
 			for _, args := range tc.no {
-				if d := f.decide(ask("c1", "e1", args)); d.Verdict != guard.Ask {
+				if d := f.mustDecide(ask("c1", "e1", args)); d.Verdict != guard.Ask {
 					t.Errorf("%s: %+v", args, d)
 				}
 			}
 			tainted := ask("c1", "e1", tc.yes[0])
 			tainted.Tainted = true
-			if d := f.decide(tainted); d.Verdict != guard.Ask {
+			if d := f.mustDecide(tainted); d.Verdict != guard.Ask {
 				t.Errorf("grant created without, used with untrusted text: %+v, want ask", d)
 			}
 		})
@@ -111,13 +111,13 @@ func TestPattern_IsNotOfferedForSomeCalls(t *testing.T) {
 		"the home folder":      {claimingTool(tools.Write), `{"Paths":["/home/x"]}`},
 	} {
 		f := newGuard(t, guard.Options{})
-		r := request("c1", tc.args)
+		r := newRequest("c1", tc.args)
 		r.Tool, r.Attended = tc.tool, false
-		a := f.ask(r)
+		a := f.requestApproval(r)
 		if a.Pattern != "" {
 			t.Errorf("%s: the request offers the pattern %q", name, a.Pattern)
 		}
-		if _, err := f.answer(a.ID, guard.Answer{Approved: true, Scope: "pattern"}); !errors.Is(err, guard.ErrScope) {
+		if _, err := f.answerApproval(a.ID, guard.Answer{Approved: true, Scope: "pattern"}); !errors.Is(err, guard.ErrScope) {
 			t.Errorf("%s: answer with scope pattern = %v, want ErrScope", name, err)
 		}
 	}
@@ -146,15 +146,15 @@ func TestGrant_CreatedByTheOwner(t *testing.T) {
 		{"everywhere", guard.NewGrant{Pattern: "git status *"}, false},
 		{"both", guard.NewGrant{Pattern: "git status *", Args: []byte(`{}`), Session: "s"}, false},
 		{"backwards", guard.NewGrant{Pattern: "git status *", Session: "s", For: -time.Hour}, false},
-		{"an irreversible call", guard.NewGrant{Tool: effects(tools.Destroy), Pattern: "x *", Session: "s"}, false},
-		{"a credential", guard.NewGrant{Tool: effects(tools.Read | tools.Secret), Args: []byte(`{}`), Session: "s"}, false},
+		{"an irreversible call", guard.NewGrant{Tool: toolWith(tools.Destroy), Pattern: "x *", Session: "s"}, false},
+		{"a credential", guard.NewGrant{Tool: toolWith(tools.Read | tools.Secret), Args: []byte(`{}`), Session: "s"}, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			f := newGuard(t, guard.Options{})
 			if tc.g.Tool == nil {
-				tc.g.Tool = effects(tools.Exec)
+				tc.g.Tool = toolWith(tools.Exec)
 			}
-			err := f.write(func(tx *store.Tx) error {
+			err := f.writeTx(func(tx *store.Tx) error {
 				_, err := f.GrantTx(t.Context(), tx, tc.g)
 				return err
 			})
@@ -162,7 +162,7 @@ func TestGrant_CreatedByTheOwner(t *testing.T) {
 				t.Errorf("got %v", err)
 			}
 			list, err := f.Grants(t.Context(), true, "", 9)
-			fatal(t, err)
+			failOnError(t, err)
 			if len(list) == 1 != tc.ok {
 				t.Errorf("%d grants", len(list))
 			}
@@ -179,7 +179,7 @@ func TestGrant_Ends(t *testing.T) {
 		want string
 	}{
 		"revoked": {0, func(f *fixture, id string) error {
-			return f.write(func(tx *store.Tx) error {
+			return f.writeTx(func(tx *store.Tx) error {
 				_, err := f.RevokeTx(tx, id, "cli")
 				return err
 			})
@@ -192,24 +192,24 @@ func TestGrant_Ends(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newGuard(t, guard.Options{})
-			a := f.ask(request("c1", `{}`))
-			if _, err := f.answer(a.ID, guard.Answer{Approved: true, Scope: "session", Uses: tc.uses}); err != nil {
+			a := f.requestApproval(newRequest("c1", `{}`))
+			if _, err := f.answerApproval(a.ID, guard.Answer{Approved: true, Scope: "session", Uses: tc.uses}); err != nil {
 				t.Fatal(err)
 			}
-			first, second := f.decide(request("c2", `{}`)), f.decide(request("c3", `{}`))
+			first, second := f.mustDecide(newRequest("c2", `{}`)), f.mustDecide(newRequest("c3", `{}`))
 			use := func(d guard.Decision) error {
-				return f.write(func(tx *store.Tx) error { return f.UseTx(tx, d) })
+				return f.writeTx(func(tx *store.Tx) error { return f.UseTx(tx, d) })
 			}
-			fatal(t, use(first))
-			fatal(t, tc.end(f, first.Grant))
+			failOnError(t, use(first))
+			failOnError(t, tc.end(f, first.Grant))
 			if err := use(second); !errors.Is(err, guard.ErrGrantEnded) {
 				t.Errorf("begin of a call that the ended grant allowed = %v, want ErrGrantEnded", err)
 			}
-			if d := f.decide(request("c4", `{}`)); d.Verdict != guard.Ask {
+			if d := f.mustDecide(newRequest("c4", `{}`)); d.Verdict != guard.Ask {
 				t.Errorf("decision on the next call: %+v, want ask", d)
 			}
 			list, err := f.Grants(t.Context(), true, "s", 9)
-			fatal(t, err)
+			failOnError(t, err)
 			if len(list) != 1 || list[0].State != tc.want || list[0].Used != 1 || list[0].LastUsed.IsZero() {
 				t.Errorf("%+v", list)
 			}
@@ -222,16 +222,16 @@ func TestGrant_Ends(t *testing.T) {
 
 func TestGrant_ForOneTask(t *testing.T) {
 	f := newGuard(t, guard.Options{})
-	a := f.ask(request("c1", `{}`))
-	if _, err := f.answer(a.ID, guard.Answer{Approved: true, Scope: "task"}); err != nil {
+	a := f.requestApproval(newRequest("c1", `{}`))
+	if _, err := f.answerApproval(a.ID, guard.Answer{Approved: true, Scope: "task"}); err != nil {
 		t.Fatal(err)
 	}
-	if d := f.decide(request("c2", `{}`)); d.Verdict != guard.Allow {
+	if d := f.mustDecide(newRequest("c2", `{}`)); d.Verdict != guard.Allow {
 		t.Errorf("in the same task: %+v, want allow", d)
 	}
-	r := request("c3", `{}`)
+	r := newRequest("c3", `{}`)
 	r.Event = "another"
-	if d := f.decide(r); d.Verdict != guard.Ask {
+	if d := f.mustDecide(r); d.Verdict != guard.Ask {
 		t.Errorf("in the next task: %+v, want ask", d)
 	}
 }
@@ -240,14 +240,14 @@ func TestGrant_ForOneTask(t *testing.T) {
 // text in context.
 func TestGrant_MadeWithUntrustedTextInContext(t *testing.T) {
 	f := newGuard(t, guard.Options{})
-	r := request("c1", `{}`)
+	r := newRequest("c1", `{}`)
 	r.Tainted = true
-	a := f.ask(r)
-	if _, err := f.answer(a.ID, guard.Answer{Approved: true, Scope: "session"}); err != nil {
+	a := f.requestApproval(r)
+	if _, err := f.answerApproval(a.ID, guard.Answer{Approved: true, Scope: "session"}); err != nil {
 		t.Fatal(err)
 	}
 	r.Call = "c2"
-	if d := f.decide(r); d.Verdict != guard.Allow {
+	if d := f.mustDecide(r); d.Verdict != guard.Allow {
 		t.Errorf("%+v", d)
 	}
 }
@@ -259,10 +259,10 @@ func TestBatch_IsAnsweredTogether(t *testing.T) {
 	ask := func(calls ...string) (out []guard.Approval) {
 		var qs []guard.Question
 		for _, c := range calls {
-			r := request(c, `{"n":"`+c+`"}`)
-			qs = append(qs, guard.Question{Request: r, Decision: f.decide(r)})
+			r := newRequest(c, `{"n":"`+c+`"}`)
+			qs = append(qs, guard.Question{Request: r, Decision: f.mustDecide(r)})
 		}
-		fatal(t, f.write(func(tx *store.Tx) (err error) {
+		failOnError(t, f.writeTx(func(tx *store.Tx) (err error) {
 			out, err = f.AskAllTx(tx, qs)
 			return err
 		}))
@@ -276,11 +276,11 @@ func TestBatch_IsAnsweredTogether(t *testing.T) {
 	if again := ask("c1", "c4"); again[0].ID != three[0].ID || again[1].Batch != "" {
 		t.Errorf("a later request joined the batch: %+v", again)
 	}
-	if _, err := f.answer(three[1].ID, guard.Answer{}); err != nil {
+	if _, err := f.answerApproval(three[1].ID, guard.Answer{}); err != nil {
 		t.Fatal(err)
 	}
 	answer := func() (got []guard.Approval, err error) {
-		err = f.write(func(tx *store.Tx) error {
+		err = f.writeTx(func(tx *store.Tx) error {
 			got, err = f.AnswerBatchTx(tx, batch, guard.Answer{Approved: true, By: "cli"})
 			return err
 		})
@@ -290,11 +290,11 @@ func TestBatch_IsAnsweredTogether(t *testing.T) {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	for call, want := range map[string]guard.Verdict{"c1": guard.Allow, "c2": guard.Deny, "c3": guard.Allow, "c4": guard.Ask} {
-		if d := f.decide(request(call, `{"n":"`+call+`"}`)); d.Verdict != want {
+		if d := f.mustDecide(newRequest(call, `{"n":"`+call+`"}`)); d.Verdict != want {
 			t.Errorf("%s: %+v", call, d)
 		}
 	}
-	if d := f.decide(request("c1", `{"n":"other"}`)); d.Verdict != guard.Deny {
+	if d := f.mustDecide(newRequest("c1", `{"n":"other"}`)); d.Verdict != guard.Deny {
 		t.Errorf("another call with the same id: %+v, want deny", d)
 	}
 	if _, err := answer(); !errors.Is(err, guard.ErrDecided) {

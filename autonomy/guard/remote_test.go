@@ -38,14 +38,14 @@ func TestRemoteReads(t *testing.T) {
 		{"two objects", `{}{"q":"diary"}`, true, [4]guard.Verdict{a, k, a, k}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			x := effects(tools.Read)
+			x := toolWith(tools.Read)
 			x.spec.Foreign, x.spec.Remote = true, tt.remote
 			x.spec.Schema = func() json.RawMessage {
 				return json.RawMessage(`{"type":"object","properties":{"q":{},"repo":{},"n":{}}}`)
 			}
 			for i, want := range tt.want {
 				r := guard.Request{Tool: x, Args: []byte(tt.args), Call: "c", Attended: i < 2, Tainted: i%2 == 1, Seen: seen}
-				if d := newGuard(t, guard.Options{}).decide(r); d.Verdict != want {
+				if d := newGuard(t, guard.Options{}).mustDecide(r); d.Verdict != want {
 					t.Errorf("attended %v, tainted %v: %s (%s), want %s", r.Attended, r.Tainted, d.Verdict, d.Rule, want)
 				}
 			}
@@ -55,11 +55,11 @@ func TestRemoteReads(t *testing.T) {
 
 // A remote read never sends one of Hob's secrets.
 func TestRemoteReads_DenySecrets(t *testing.T) {
-	x := effects(tools.Read)
+	x := toolWith(tools.Read)
 	x.spec.Foreign, x.spec.Remote = true, true
 	secrets := &redact.Set{}
 	secrets.Add("sk-0123456789abcdef")
-	d := newGuard(t, guard.Options{Secrets: secrets}).decide(guard.Request{Tool: x, Args: []byte(`{"q":"sk-0123456789abcdef"}`), Call: "c", Attended: true})
+	d := newGuard(t, guard.Options{Secrets: secrets}).mustDecide(guard.Request{Tool: x, Args: []byte(`{"q":"sk-0123456789abcdef"}`), Call: "c", Attended: true})
 	if d.Verdict != guard.Deny {
 		t.Errorf("%s (%s)", d.Verdict, d.Rule)
 	}

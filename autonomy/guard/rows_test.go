@@ -14,12 +14,12 @@ import (
 func TestTable_SendAndWriteRows(t *testing.T) {
 	const a, k, d = guard.Allow, guard.Ask, guard.Deny
 	send := func(to ...string) assessedTool {
-		return assessedTool{effects(tools.Send), tools.CallAssessment{To: to}}
+		return assessedTool{toolWith(tools.Send), tools.CallAssessment{To: to}}
 	}
 	write := func(undo bool, j tools.CallAssessment) assessedTool {
 		return assessedTool{tool{spec: tools.Spec{Name: "file", Category: "files", Effects: tools.Write}, undo: undo}, j}
 	}
-	both := func(e tools.Effects, j tools.CallAssessment) assessedTool { return assessedTool{effects(e), j} }
+	both := func(e tools.Effects, j tools.CallAssessment) assessedTool { return assessedTool{toolWith(e), j} }
 	listed := []string{"ada@example.org"}
 	tests := []struct {
 		name  string
@@ -51,7 +51,7 @@ func TestTable_SendAndWriteRows(t *testing.T) {
 		for i, want := range tt.want {
 			r := guard.Request{Tool: tt.tool, Args: []byte(`{}`), Call: "c", Attended: i < 2, Tainted: i%2 == 1}
 			t.Run(fmt.Sprintf("%s, attended %v, tainted %v", tt.name, r.Attended, r.Tainted), func(t *testing.T) {
-				if got := f.decide(r); got.Verdict != want || got.Rule == "" || got.Reason == "" {
+				if got := f.mustDecide(r); got.Verdict != want || got.Rule == "" || got.Reason == "" {
 					t.Errorf("%s (%s: %s), want %s", got.Verdict, got.Rule, got.Reason, want)
 				}
 			})
@@ -61,9 +61,9 @@ func TestTable_SendAndWriteRows(t *testing.T) {
 
 // The guard ignores a third-party tool's assessment of its calls.
 func TestTable_IgnoresAssessmentsOfForeignTools(t *testing.T) {
-	x := assessedTool{effects(tools.Exec), tools.CallAssessment{Effects: tools.Read}}
+	x := assessedTool{toolWith(tools.Exec), tools.CallAssessment{Effects: tools.Read}}
 	x.spec.Foreign = true
-	if d := newGuard(t, guard.Options{}).decide(guard.Request{Tool: x, Args: []byte(`{}`), Call: "c", Attended: true}); d.Verdict != guard.Ask {
+	if d := newGuard(t, guard.Options{}).mustDecide(guard.Request{Tool: x, Args: []byte(`{}`), Call: "c", Attended: true}); d.Verdict != guard.Ask {
 		t.Errorf("%s (%s)", d.Verdict, d.Rule)
 	}
 }
@@ -97,7 +97,7 @@ func TestIncidentI16BatchesAskFirst(t *testing.T) {
 				f := newGuard(t, guard.Options{Level: level})
 				x := assessedTool{tool{spec: tools.Spec{Name: "trash_file", Category: "files", Effects: tt.effects}, undo: true}, tools.CallAssessment{Items: tt.items}}
 				r := guard.Request{Tool: x, Args: []byte(`{}`), Call: "c", Attended: true, Made: tt.made, Agreed: tt.agreed, Refused: tt.refused}
-				if got := f.decide(r); got.Verdict != tt.want {
+				if got := f.mustDecide(r); got.Verdict != tt.want {
 					t.Errorf("%s (%s: %s), want %s", got.Verdict, got.Rule, got.Reason, tt.want)
 				}
 			})
@@ -110,7 +110,7 @@ func TestIncidentI16BatchesAskFirst(t *testing.T) {
 func TestIncidentI4ScopeOnlyNarrows(t *testing.T) {
 	order := []guard.Level{guard.Watch, guard.Supervised, guard.Trusted}
 	list := []tool{
-		effects(tools.Read), effects(tools.Write), effects(tools.Send), effects(tools.Egress), effects(tools.Exec), effects(tools.Destroy), effects(tools.Secret),
+		toolWith(tools.Read), toolWith(tools.Write), toolWith(tools.Send), toolWith(tools.Egress), toolWith(tools.Exec), toolWith(tools.Destroy), toolWith(tools.Secret),
 		{spec: tools.Spec{Name: "own", Effects: tools.Write, Own: true}, undo: true},
 	}
 	for _, own := range order {
@@ -118,10 +118,10 @@ func TestIncidentI4ScopeOnlyNarrows(t *testing.T) {
 		for _, x := range list {
 			for i := range 4 {
 				r := guard.Request{Tool: x, Args: []byte(`{}`), Call: "c", Attended: i < 2, Tainted: i%2 == 1}
-				base := f.decide(r).Verdict
+				base := f.mustDecide(r).Verdict
 				for _, asked := range append(order, "owner", "admin", "TRUSTED", "*") {
 					r.Level = asked
-					if got := f.decide(r).Verdict; got > base {
+					if got := f.mustDecide(r).Verdict; got > base {
 						t.Errorf("%s, %s with the level %q: %s is milder than %s", own, x.spec.Effects, asked, got, base)
 					}
 				}
@@ -135,16 +135,16 @@ func TestIncidentI4ScopeOnlyNarrows(t *testing.T) {
 func TestIncidentI18TaintedTurnsAsk(t *testing.T) {
 	f := newGuard(t, guard.Options{Level: guard.Trusted, Hosts: []string{"listed.example"}, Recipients: []string{"ada@example.org"}, Research: true})
 	for _, x := range []assessedTool{
-		{effects(tools.Exec), tools.CallAssessment{Pattern: "git status *"}},
-		{effects(tools.Send), tools.CallAssessment{To: []string{"ada@example.org"}}},
-		{effects(tools.Send), tools.CallAssessment{To: []string{tools.Owner}}},
-		{effects(tools.Egress), tools.CallAssessment{URLs: []string{"https://listed.example/?told=all"}, Get: true}},
-		{effects(tools.Egress), tools.CallAssessment{Query: "all I know"}},
-		{effects(tools.Write), tools.CallAssessment{}},
+		{toolWith(tools.Exec), tools.CallAssessment{Pattern: "git status *"}},
+		{toolWith(tools.Send), tools.CallAssessment{To: []string{"ada@example.org"}}},
+		{toolWith(tools.Send), tools.CallAssessment{To: []string{tools.Owner}}},
+		{toolWith(tools.Egress), tools.CallAssessment{URLs: []string{"https://listed.example/?told=all"}, Get: true}},
+		{toolWith(tools.Egress), tools.CallAssessment{Query: "all I know"}},
+		{toolWith(tools.Write), tools.CallAssessment{}},
 	} {
 		for _, attended := range []bool{true, false} {
 			r := guard.Request{Tool: x, Args: []byte(`{}`), Call: "c", Attended: attended, Tainted: true}
-			if d := f.decide(r); d.Verdict != guard.Ask {
+			if d := f.mustDecide(r); d.Verdict != guard.Ask {
 				t.Errorf("%s, attended %v: %s (%s)", x.spec.Effects, attended, d.Verdict, d.Rule)
 			}
 		}

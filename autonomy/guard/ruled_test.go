@@ -47,7 +47,7 @@ func TestRules_OnlyTighten(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			f := newGuard(t, guard.Options{Rules: fixedRule{o: guard.RuleVerdict{Verdict: tt.says, Rule: "mine", Reason: "because"}, err: tt.err}})
-			got := f.decide(guard.Request{Tool: effects(tt.tool), Args: []byte(`{}`), Call: "c", Attended: true})
+			got := f.mustDecide(guard.Request{Tool: toolWith(tt.tool), Args: []byte(`{}`), Call: "c", Attended: true})
 			if got.Verdict != tt.want || (got.Verdict == d) != (got.Code == tools.PolicyDenied) {
 				t.Errorf("%+v, want %s", got, tt.want)
 			}
@@ -59,25 +59,25 @@ func TestRules_OnlyTighten(t *testing.T) {
 // answer to that request counts, not a grant.
 func TestRules_OverrideAnswersAndGrants(t *testing.T) {
 	f := newGuard(t, guard.Options{})
-	r := request("c1", `{"to":"ada"}`)
-	q := f.ask(r)
-	if _, err := f.answer(q.ID, guard.Answer{Approved: true, Scope: "session"}); err != nil {
+	r := newRequest("c1", `{"to":"ada"}`)
+	q := f.requestApproval(r)
+	if _, err := f.answerApproval(q.ID, guard.Answer{Approved: true, Scope: "session"}); err != nil {
 		t.Fatal(err)
 	}
-	other := request("c2", `{"to":"ada"}`)
-	if d := f.decide(other); d.Verdict != guard.Allow {
+	other := newRequest("c2", `{"to":"ada"}`)
+	if d := f.mustDecide(other); d.Verdict != guard.Allow {
 		t.Fatalf("decision on a granted call: %+v, want allow", d)
 	}
-	f.restart(guard.Options{Rules: fixedRule{o: guard.RuleVerdict{Verdict: guard.Ask, Rule: "mine", Reason: "because"}}})
-	if d := f.decide(r); d.Verdict != guard.Allow {
+	f.restartGuard(guard.Options{Rules: fixedRule{o: guard.RuleVerdict{Verdict: guard.Ask, Rule: "mine", Reason: "because"}}})
+	if d := f.mustDecide(r); d.Verdict != guard.Allow {
 		t.Errorf("approved call with a rule that asks: %+v", d)
 	}
-	if d := f.decide(other); d.Verdict != guard.Ask || d.Reason != "because" {
+	if d := f.mustDecide(other); d.Verdict != guard.Ask || d.Reason != "because" {
 		t.Errorf("granted call with a rule that asks: %+v", d)
 	}
-	f.restart(guard.Options{Rules: fixedRule{o: guard.RuleVerdict{Verdict: guard.Deny, Rule: "mine", Reason: "because"}}})
+	f.restartGuard(guard.Options{Rules: fixedRule{o: guard.RuleVerdict{Verdict: guard.Deny, Rule: "mine", Reason: "because"}}})
 	for _, x := range []guard.Request{r, other} {
-		if d := f.decide(x); d.Verdict != guard.Deny || d.Rule != "your rule mine" {
+		if d := f.mustDecide(x); d.Verdict != guard.Deny || d.Rule != "your rule mine" {
 			t.Errorf("call with a rule that denies: %+v", d)
 		}
 	}
@@ -87,9 +87,9 @@ func TestRules_OverrideAnswersAndGrants(t *testing.T) {
 func TestFacts(t *testing.T) {
 	var got guard.RuleInput
 	f := newGuard(t, guard.Options{Level: guard.Trusted, Rules: fixedRule{o: guard.RuleVerdict{Verdict: guard.Allow}, last: &got}})
-	x := assessedTool{effects(tools.Read | tools.Egress), tools.CallAssessment{URLs: []string{"https://A.example/x", "https://a.example/y"}, Get: true}}
+	x := assessedTool{toolWith(tools.Read | tools.Egress), tools.CallAssessment{URLs: []string{"https://A.example/x", "https://a.example/y"}, Get: true}}
 	x.spec.Name, x.spec.Category = "browse_url", "web"
-	f.decide(guard.Request{
+	f.mustDecide(guard.Request{
 		Tool: x, Args: []byte(`{"url":"x"}`), Call: "c", Session: "s", Origin: "web", Attended: true, Channel: "web", Person: "owner", Level: guard.Supervised,
 	})
 	if got.Time.IsZero() {

@@ -26,45 +26,45 @@ func TestTable_AllRows(t *testing.T) {
 	}
 	levels := map[guard.Level][]row{
 		guard.Supervised: {
-			{"read", effects(tools.Read), [4]guard.Verdict{a, a, a, a}},
+			{"read", toolWith(tools.Read), [4]guard.Verdict{a, a, a, a}},
 			{"own write", ownTool, [4]guard.Verdict{a, a, a, a}},
 			{"own write without undo", ownNoUndo, [4]guard.Verdict{a, k, k, k}},
 			{"own watcher", ownWatch, [4]guard.Verdict{a, k, a, k}},
 			{"file write", fileTool, [4]guard.Verdict{a, k, k, k}},
 			{"write of a third-party tool", foreign, [4]guard.Verdict{k, k, k, k}},
 			{"starts a task", starts, [4]guard.Verdict{a, k, a, k}},
-			{"write without undo", effects(tools.Write), [4]guard.Verdict{a, k, k, k}},
-			{"read and write", effects(tools.Read | tools.Write), [4]guard.Verdict{a, k, k, k}},
-			{"send", effects(tools.Send), [4]guard.Verdict{k, k, k, k}},
-			{"egress", effects(tools.Egress), [4]guard.Verdict{k, k, k, k}},
-			{"read and egress", effects(tools.Read | tools.Egress), [4]guard.Verdict{k, k, k, k}},
-			{"exec", effects(tools.Exec), [4]guard.Verdict{k, k, k, k}},
-			{"destroy", effects(tools.Destroy), [4]guard.Verdict{k, k, k, k}},
-			{"secret", effects(tools.Secret), [4]guard.Verdict{k, k, k, k}},
-			{"read and secret", effects(tools.Read | tools.Secret), [4]guard.Verdict{k, k, k, k}},
-			{"an unknown effect", effects(tools.Write | 1<<7), [4]guard.Verdict{k, k, k, k}},
-			{"no effects", effects(0), [4]guard.Verdict{d, d, d, d}},
+			{"write without undo", toolWith(tools.Write), [4]guard.Verdict{a, k, k, k}},
+			{"read and write", toolWith(tools.Read | tools.Write), [4]guard.Verdict{a, k, k, k}},
+			{"send", toolWith(tools.Send), [4]guard.Verdict{k, k, k, k}},
+			{"egress", toolWith(tools.Egress), [4]guard.Verdict{k, k, k, k}},
+			{"read and egress", toolWith(tools.Read | tools.Egress), [4]guard.Verdict{k, k, k, k}},
+			{"exec", toolWith(tools.Exec), [4]guard.Verdict{k, k, k, k}},
+			{"destroy", toolWith(tools.Destroy), [4]guard.Verdict{k, k, k, k}},
+			{"secret", toolWith(tools.Secret), [4]guard.Verdict{k, k, k, k}},
+			{"read and secret", toolWith(tools.Read | tools.Secret), [4]guard.Verdict{k, k, k, k}},
+			{"an unknown effect", toolWith(tools.Write | 1<<7), [4]guard.Verdict{k, k, k, k}},
+			{"no effects", toolWith(0), [4]guard.Verdict{d, d, d, d}},
 		},
 		guard.Trusted: {
-			{"read", effects(tools.Read), [4]guard.Verdict{a, a, a, a}},
+			{"read", toolWith(tools.Read), [4]guard.Verdict{a, a, a, a}},
 			{"own write", ownTool, [4]guard.Verdict{a, a, a, a}},
 			{"own watcher", ownWatch, [4]guard.Verdict{a, k, a, k}},
 			{"file write", fileTool, [4]guard.Verdict{a, k, a, k}},
 			{"write of a third-party tool", foreign, [4]guard.Verdict{a, k, a, k}},
 			{"starts a task", starts, [4]guard.Verdict{a, k, a, k}},
-			{"send", effects(tools.Write | tools.Send), [4]guard.Verdict{k, k, k, k}},
-			{"exec", effects(tools.Exec), [4]guard.Verdict{k, k, k, k}},
-			{"destroy", effects(tools.Destroy), [4]guard.Verdict{k, k, k, k}},
-			{"an unknown effect", effects(1 << 7), [4]guard.Verdict{k, k, k, k}},
+			{"send", toolWith(tools.Write | tools.Send), [4]guard.Verdict{k, k, k, k}},
+			{"exec", toolWith(tools.Exec), [4]guard.Verdict{k, k, k, k}},
+			{"destroy", toolWith(tools.Destroy), [4]guard.Verdict{k, k, k, k}},
+			{"an unknown effect", toolWith(1 << 7), [4]guard.Verdict{k, k, k, k}},
 		},
 		guard.Watch: {
-			{"read", effects(tools.Read), [4]guard.Verdict{a, a, a, a}},
+			{"read", toolWith(tools.Read), [4]guard.Verdict{a, a, a, a}},
 			{"own write", ownTool, [4]guard.Verdict{d, d, d, d}},
 			{"starts a task", starts, [4]guard.Verdict{d, d, d, d}},
-			{"read and write", effects(tools.Read | tools.Write), [4]guard.Verdict{d, d, d, d}},
-			{"send", effects(tools.Send), [4]guard.Verdict{d, d, d, d}},
-			{"destroy", effects(tools.Destroy), [4]guard.Verdict{d, d, d, d}},
-			{"an unknown effect", effects(1 << 7), [4]guard.Verdict{d, d, d, d}},
+			{"read and write", toolWith(tools.Read | tools.Write), [4]guard.Verdict{d, d, d, d}},
+			{"send", toolWith(tools.Send), [4]guard.Verdict{d, d, d, d}},
+			{"destroy", toolWith(tools.Destroy), [4]guard.Verdict{d, d, d, d}},
+			{"an unknown effect", toolWith(1 << 7), [4]guard.Verdict{d, d, d, d}},
 		},
 	}
 	for level, rows := range levels {
@@ -74,7 +74,7 @@ func TestTable_AllRows(t *testing.T) {
 				req := guard.Request{Tool: r.tool, Args: []byte(`{}`), Call: "c", Attended: i < 2, Tainted: i%2 == 1}
 				name := fmt.Sprintf("%s/%s, attended %v, tainted %v", level, r.name, req.Attended, req.Tainted)
 				t.Run(name, func(t *testing.T) {
-					got := f.decide(req)
+					got := f.mustDecide(req)
 					if got.Verdict != want || got.Rule == "" || got.Reason == "" {
 						t.Errorf("%s (%s: %s), want %s", got.Verdict, got.Rule, got.Reason, want)
 					}
@@ -86,23 +86,23 @@ func TestTable_AllRows(t *testing.T) {
 		}
 	}
 	for i, want := range []guard.Verdict{a, a, k, k} { // the owner's screen and clipboard
-		screen := assessedTool{effects(tools.Read), tools.CallAssessment{Private: true}}
-		if got := newGuard(t, guard.Options{}).decide(guard.Request{Tool: screen, Args: []byte(`{}`), Call: "c", Attended: i < 2, Tainted: i%2 == 1}); got.Verdict != want {
+		screen := assessedTool{toolWith(tools.Read), tools.CallAssessment{Private: true}}
+		if got := newGuard(t, guard.Options{}).mustDecide(guard.Request{Tool: screen, Args: []byte(`{}`), Call: "c", Attended: i < 2, Tainted: i%2 == 1}); got.Verdict != want {
 			t.Errorf("private data, case %d: %s (%s), want %s", i, got.Verdict, got.Rule, want)
 		}
 	}
 	for i, want := range []guard.Verdict{k, k, d, d} { // typing into the owner's windows
-		hands := assessedTool{effects(tools.Exec | tools.Destroy), tools.CallAssessment{Private: true}}
-		if got := newGuard(t, guard.Options{Level: guard.Trusted}).decide(guard.Request{Tool: hands, Args: []byte(`{}`), Call: "c", Attended: i < 2, Tainted: i%2 == 1}); got.Verdict != want {
+		hands := assessedTool{toolWith(tools.Exec | tools.Destroy), tools.CallAssessment{Private: true}}
+		if got := newGuard(t, guard.Options{Level: guard.Trusted}).mustDecide(guard.Request{Tool: hands, Args: []byte(`{}`), Call: "c", Attended: i < 2, Tainted: i%2 == 1}); got.Verdict != want {
 			t.Errorf("typing, case %d: %s (%s), want %s", i, got.Verdict, got.Rule, want)
 		}
 	}
-	for _, x := range []tool{effects(tools.Read), ownTool, fileTool, effects(tools.Send)} {
-		if got := newGuard(t, guard.Options{Level: guard.Trusted}).decide(guard.Request{Tool: x, Call: "c", Guest: true}); got.Verdict != k {
+	for _, x := range []tool{toolWith(tools.Read), ownTool, fileTool, toolWith(tools.Send)} {
+		if got := newGuard(t, guard.Options{Level: guard.Trusted}).mustDecide(guard.Request{Tool: x, Call: "c", Guest: true}); got.Verdict != k {
 			t.Errorf("%s for a guest: %s", x.Spec().Name, got.Verdict)
 		}
 	}
-	if got := newGuard(t, guard.Options{}).decide(guard.Request{}); got.Verdict != guard.Deny {
+	if got := newGuard(t, guard.Options{}).mustDecide(guard.Request{}); got.Verdict != guard.Deny {
 		t.Errorf("verdict without a tool = %s, want deny", got.Verdict)
 	}
 	if _, err := guard.New(nil, guard.Options{Level: "reckless"}); err == nil || !strings.Contains(err.Error(), "use watch, supervised or trusted") {

@@ -21,18 +21,18 @@ func TestWait(t *testing.T) {
 		want   guard.ApprovalState
 	}{
 		"approved": {0, func(f *fixture, a guard.Approval) error {
-			_, err := f.answer(a.ID, guard.Answer{Approved: true, By: "api"})
+			_, err := f.answerApproval(a.ID, guard.Answer{Approved: true, By: "api"})
 			return err
 		}, guard.Approved},
 		"denied": {0, func(f *fixture, a guard.Approval) error {
-			_, err := f.answer(a.ID, guard.Answer{By: "api"})
+			_, err := f.answerApproval(a.ID, guard.Answer{By: "api"})
 			return err
 		}, guard.Denied},
 		"stopped": {0, func(f *fixture, a guard.Approval) error {
-			return f.write(func(tx *store.Tx) error { return f.CloseTx(tx, a.Event, guard.Cancelled) })
+			return f.writeTx(func(tx *store.Tx) error { return f.CloseTx(tx, a.Event, guard.Cancelled) })
 		}, guard.Cancelled},
 		"ended": {0, func(f *fixture, a guard.Approval) error {
-			return f.write(func(tx *store.Tx) error {
+			return f.writeTx(func(tx *store.Tx) error {
 				open, err := f.EndTx(tx, a.ID, guard.Cancelled)
 				if err == nil && !open {
 					t.Error("EndTx reports that the open request is not open")
@@ -44,10 +44,10 @@ func TestWait(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newGuard(t, guard.Options{})
-			r := request("call", `{}`)
+			r := newRequest("call", `{}`)
 			r.Within = c.within
-			a := f.ask(r)
-			other := f.ask(request("other", `{}`))
+			a := f.requestApproval(r)
+			other := f.requestApproval(newRequest("other", `{}`))
 			type outcome struct {
 				a   guard.Approval
 				err error
@@ -58,15 +58,15 @@ func TestWait(t *testing.T) {
 				got <- outcome{a, err}
 			}()
 			if c.then != nil {
-				fatal(t, c.then(f, a))
+				failOnError(t, c.then(f, a))
 			}
 			o := <-got
-			fatal(t, o.err)
+			failOnError(t, o.err)
 			if o.a.State != c.want {
 				t.Errorf("the request is %s, want %s", o.a.State, c.want)
 			}
 			if c.want != guard.Pending { // the event's other request is still open, unless the turn was stopped
-				if _, err := f.answer(other.ID, guard.Answer{Approved: true}); (err == nil) == (name == "stopped") {
+				if _, err := f.answerApproval(other.ID, guard.Answer{Approved: true}); (err == nil) == (name == "stopped") {
 					t.Errorf("answer to the other request: %v", err)
 				}
 			}
@@ -76,7 +76,7 @@ func TestWait(t *testing.T) {
 
 func TestWait_EndsWithItsContext(t *testing.T) {
 	f := newGuard(t, guard.Options{})
-	a := f.ask(request("call", `{}`))
+	a := f.requestApproval(newRequest("call", `{}`))
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() {
@@ -97,24 +97,24 @@ func TestWait_EndsWhenAnotherInstanceReceivesTheAnswer(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "hob.db")
 	open := func(name string) *fixture {
 		db, err := storetest.Open(t.Context(), path, []store.MigrationSet{lease.Migrations(), guard.Migrations(), origins.Migrations()}, store.Options{})
-		fatal(t, err)
+		failOnError(t, err)
 		m, err := lease.Open(t.Context(), lease.Options{Store: db, Shared: true, Instance: name, Home: name})
-		fatal(t, err)
+		failOnError(t, err)
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		f := &fixture{t: t, store: db}
-		f.restart(guard.Options{Lease: m})
+		f.restartGuard(guard.Options{Lease: m})
 		go func() { ended <- m.Run(ctx) }()
 		t.Cleanup(func() {
 			stop()
-			fatal(t, <-ended)
+			failOnError(t, <-ended)
 			m.Leave()
-			fatal(t, db.Close())
+			failOnError(t, db.Close())
 		})
 		return f
 	}
 	here, there := open("here"), open("there")
-	a := here.ask(request("call", `{}`))
+	a := here.requestApproval(newRequest("call", `{}`))
 	got := make(chan guard.Approval, 1)
 	go func() {
 		a, err := here.Wait(t.Context(), a.ID)
@@ -123,8 +123,8 @@ func TestWait_EndsWhenAnotherInstanceReceivesTheAnswer(t *testing.T) {
 		}
 		got <- a
 	}()
-	_, err := there.answer(a.ID, guard.Answer{By: "api"})
-	fatal(t, err)
+	_, err := there.answerApproval(a.ID, guard.Answer{By: "api"})
+	failOnError(t, err)
 	if a := <-got; a.State != guard.Denied {
 		t.Errorf("Wait = %s, want denied", a.State)
 	}

@@ -20,22 +20,22 @@ import (
 	"hob/autonomy/hooks"
 )
 
-func fatal(t *testing.T, err error) {
+func failOnError(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
 }
 
-// program writes an executable script into a folder of the test and returns its path.
-func program(t *testing.T, text string) string {
+// writeProgram writes an executable script into a folder of the test and returns its path.
+func writeProgram(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "check")
-	fatal(t, os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o700))
+	failOnError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o700))
 	return path
 }
 
-func open(t *testing.T, o hooks.Options) *hooks.Hooks {
+func openHooks(t *testing.T, o hooks.Options) *hooks.Hooks {
 	t.Helper()
 	if o.Pins == "" {
 		o.Pins = filepath.Join(t.TempDir(), "hooks.pins")
@@ -43,7 +43,7 @@ func open(t *testing.T, o hooks.Options) *hooks.Hooks {
 	return hooks.Open(o)
 }
 
-func hook(on, path string, args ...string) config.Hook {
+func newHook(on, path string, args ...string) config.Hook {
 	return config.Hook{On: on, Command: append([]string{path}, args...), Timeout: config.Duration{Duration: 5 * time.Second}}
 }
 
@@ -70,7 +70,7 @@ func TestRun(t *testing.T) {
 		{"sees a minimal environment", `env | grep -q hunter2 && exit 1; test "$HOB_HOOK" = tool.before`, "", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			h := open(t, hooks.Options{Hooks: []config.Hook{hook(config.ToolBefore, program(t, tt.script))}})
+			h := openHooks(t, hooks.Options{Hooks: []config.Hook{newHook(config.ToolBefore, writeProgram(t, tt.script))}})
 			added, err := h.Run(t.Context(), hooks.Event{On: config.ToolBefore, Session: "s", Tool: "write_file", Arguments: []byte(`{"path":"a"}`)})
 			if r, ok := errors.AsType[*hooks.Refusal](err); err != nil != (tt.refused != "") || err != nil && (!ok || !strings.Contains(r.Reason, tt.refused)) {
 				t.Errorf("error %v, want %q", err, tt.refused)
@@ -83,10 +83,10 @@ func TestRun(t *testing.T) {
 }
 
 func TestRun_SelectsHooksByEventAndTool(t *testing.T) {
-	no := program(t, "exit 1")
-	one := hook(config.ToolBefore, no)
+	no := writeProgram(t, "exit 1")
+	one := newHook(config.ToolBefore, no)
 	one.Match = "write_*"
-	h := open(t, hooks.Options{Hooks: []config.Hook{one, hook(config.ToolAfter, no)}})
+	h := openHooks(t, hooks.Options{Hooks: []config.Hook{one, newHook(config.ToolAfter, no)}})
 	for _, tt := range []struct {
 		on, tool string
 		refused  bool
@@ -118,10 +118,10 @@ func TestRun_EndsHostileHooks(t *testing.T) {
 				t.Skip("setsid is not installed")
 			}
 			tag := "hob-hostile-" + t.Name()
-			path := program(t, script)
-			x := hook(config.ToolBefore, path, tag)
+			path := writeProgram(t, script)
+			x := newHook(config.ToolBefore, path, tag)
 			x.Timeout.Duration = 300 * time.Millisecond
-			h := open(t, hooks.Options{Hooks: []config.Hook{x}})
+			h := openHooks(t, hooks.Options{Hooks: []config.Hook{x}})
 			began := time.Now()
 			in := hooks.Event{On: config.ToolBefore, Text: strings.Repeat("x", 1<<20)}
 			if _, err := h.Run(t.Context(), in); err == nil {
@@ -142,7 +142,7 @@ func listHookProcesses(t *testing.T, dir string) string {
 	t.Helper()
 	var out []string
 	list, err := filepath.Glob("/proc/[0-9]*/environ")
-	fatal(t, err)
+	failOnError(t, err)
 	for _, f := range list {
 		env, err := os.ReadFile(f)
 		if cwd, _ := os.Readlink(filepath.Join(filepath.Dir(f), "cwd")); err == nil && cwd == dir && bytes.Contains(env, []byte("HOB_HOOK_RUN=")) {
@@ -153,7 +153,7 @@ func listHookProcesses(t *testing.T, dir string) string {
 }
 
 func TestRun_StopsWhenCanceled(t *testing.T) {
-	h := open(t, hooks.Options{Hooks: []config.Hook{hook(config.ToolBefore, program(t, "sleep 600"))}})
+	h := openHooks(t, hooks.Options{Hooks: []config.Hook{newHook(config.ToolBefore, writeProgram(t, "sleep 600"))}})
 	stop := errors.New("stopped by the user")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	time.AfterFunc(50*time.Millisecond, func() { cancel(stop) })
@@ -164,8 +164,8 @@ func TestRun_StopsWhenCanceled(t *testing.T) {
 
 func TestRun_AfterHooksFailOpen(t *testing.T) {
 	var log bytes.Buffer
-	h := open(t, hooks.Options{Log: slog.New(slog.NewTextHandler(&log, nil)), Hooks: []config.Hook{
-		hook(config.ToolAfter, program(t, "exit 1")), hook(config.ToolAfter, "/no/such/hook"), hook(config.ToolAfter, program(t, `echo '{"add":"text"}'`)),
+	h := openHooks(t, hooks.Options{Log: slog.New(slog.NewTextHandler(&log, nil)), Hooks: []config.Hook{
+		newHook(config.ToolAfter, writeProgram(t, "exit 1")), newHook(config.ToolAfter, "/no/such/hook"), newHook(config.ToolAfter, writeProgram(t, `echo '{"add":"text"}'`)),
 	}})
 	added, err := h.Run(t.Context(), hooks.Event{On: config.ToolAfter})
 	if err != nil || len(added) != 1 {
@@ -177,18 +177,18 @@ func TestRun_AfterHooksFailOpen(t *testing.T) {
 }
 
 func TestList(t *testing.T) {
-	ok, shared, inside, changed := program(t, "exit 0"), program(t, "exit 0"), program(t, "exit 0"), program(t, "exit 0")
-	script := program(t, "exit 0")
-	fatal(t, os.Chmod(shared, 0o722))
-	folder := program(t, "exit 0")
-	fatal(t, os.Chmod(filepath.Dir(folder), 0o777))
+	ok, shared, inside, changed := writeProgram(t, "exit 0"), writeProgram(t, "exit 0"), writeProgram(t, "exit 0"), writeProgram(t, "exit 0")
+	script := writeProgram(t, "exit 0")
+	failOnError(t, os.Chmod(shared, 0o722))
+	folder := writeProgram(t, "exit 0")
+	failOnError(t, os.Chmod(filepath.Dir(folder), 0o777))
 	link := filepath.Join(t.TempDir(), "link")
-	fatal(t, os.Symlink(inside, link))
+	failOnError(t, os.Symlink(inside, link))
 	o := hooks.Options{Pins: filepath.Join(t.TempDir(), "hooks.pins"), Files: config.Files{Allowed: []string{filepath.Dir(inside), "/no/such/folder"}}}
 	for _, c := range [][]string{{ok}, {"/no/such/hook"}, {"check"}, {shared}, {folder}, {inside}, {link}, {changed}, {"/bin/sh", script}} {
-		o.Hooks = append(o.Hooks, hook(config.ToolBefore, c[0], c[1:]...))
+		o.Hooks = append(o.Hooks, newHook(config.ToolBefore, c[0], c[1:]...))
 	}
-	h := open(t, o)
+	h := openHooks(t, o)
 	states := func() (out string) {
 		for _, s := range h.List() {
 			out += string(s.State) + " "
@@ -203,17 +203,17 @@ func TestList(t *testing.T) {
 		t.Error(got)
 	}
 	for _, f := range []string{changed, script} {
-		fatal(t, os.WriteFile(f, []byte("#!/bin/sh\necho '{\"add\":\"x\"}'\n"), 0o700))
+		failOnError(t, os.WriteFile(f, []byte("#!/bin/sh\necho '{\"add\":\"x\"}'\n"), 0o700))
 	}
 	if got := states(); got != want+"changed changed " {
 		t.Errorf("states after a change: %s", got)
 	}
-	h = open(t, o) // a restart does not trust the change
+	h = openHooks(t, o) // a restart does not trust the change
 	if got := states(); got != want+"changed changed " {
 		t.Errorf("states after a restart: %s", got)
 	}
 	files, err := h.Trust(changed)
-	if fatal(t, err); len(files) != 1 || states() != want+"ready changed " {
+	if failOnError(t, err); len(files) != 1 || states() != want+"ready changed " {
 		t.Errorf("trusted %v: %s", files, states())
 	}
 	if _, err := h.Trust("/no/such/program"); err == nil {
@@ -248,17 +248,17 @@ func TestList_PinsCodeInArguments(t *testing.T) {
 		"an unknown one, response": {[]string{"/bin/frob", "@FILE"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			file := program(t, "exit 0")
+			file := writeProgram(t, "exit 0")
 			bin := t.TempDir()
 			command := slices.Clone(tt.command)
 			for i, a := range command {
 				command[i] = strings.NewReplacer("FILE", file, "DIR", filepath.Dir(file)).Replace(a)
 			}
 			command[0] = filepath.Join(bin, filepath.Base(command[0]))
-			fatal(t, os.WriteFile(command[0], []byte("#!/bin/sh\n"), 0o700))
-			h := open(t, hooks.Options{Hooks: []config.Hook{hook(config.ToolBefore, command[0], command[1:]...)}})
+			failOnError(t, os.WriteFile(command[0], []byte("#!/bin/sh\n"), 0o700))
+			h := openHooks(t, hooks.Options{Hooks: []config.Hook{newHook(config.ToolBefore, command[0], command[1:]...)}})
 			first := h.List()[0]
-			fatal(t, os.WriteFile(file, []byte("#!/bin/sh\necho changed\n"), 0o700))
+			failOnError(t, os.WriteFile(file, []byte("#!/bin/sh\necho changed\n"), 0o700))
 			second := h.List()[0]
 			if tt.refused && (first.State != hooks.Unsafe || !strings.Contains(first.Cause, "; ")) || !tt.refused && (first.State != hooks.Ready || second.State != hooks.Changed) {
 				t.Errorf("%s (%s), after a change %s", first.State, first.Cause, second.State)
@@ -270,8 +270,8 @@ func TestList_PinsCodeInArguments(t *testing.T) {
 // If the pin file is damaged, no program is trusted.
 func TestList_RefusesWithoutPins(t *testing.T) {
 	pins := filepath.Join(t.TempDir(), "hooks.pins")
-	fatal(t, os.WriteFile(pins, []byte("{"), 0o600))
-	h := open(t, hooks.Options{Pins: pins, Hooks: []config.Hook{hook(config.ToolBefore, program(t, "exit 0"))}})
+	failOnError(t, os.WriteFile(pins, []byte("{"), 0o600))
+	h := openHooks(t, hooks.Options{Pins: pins, Hooks: []config.Hook{newHook(config.ToolBefore, writeProgram(t, "exit 0"))}})
 	if _, err := h.Run(t.Context(), hooks.Event{On: config.ToolBefore}); err == nil || !strings.Contains(err.Error(), "hooks.pins") {
 		t.Error(err)
 	}
@@ -280,7 +280,7 @@ func TestList_RefusesWithoutPins(t *testing.T) {
 // The example in the documentation works as written.
 func TestDocs(t *testing.T) {
 	page, err := os.ReadFile("../../docs/hooks.md")
-	fatal(t, err)
+	failOnError(t, err)
 	block := func(lang string) string {
 		_, rest, ok := strings.Cut(string(page), "```"+lang+"\n")
 		text, _, _ := strings.Cut(rest, "```")
@@ -291,10 +291,10 @@ func TestDocs(t *testing.T) {
 	}
 	home := t.TempDir()
 	path := filepath.Join(home, "check-confidential")
-	fatal(t, os.WriteFile(path, []byte(block("sh")), 0o700))
+	failOnError(t, os.WriteFile(path, []byte(block("sh")), 0o700))
 	c, err := config.Parse("config.toml", []byte(strings.ReplaceAll(block("toml"), "~/bin/check-confidential", path)))
-	fatal(t, err)
-	h := open(t, hooks.Options{Hooks: c.Hooks, Files: config.Files{Allowed: []string{filepath.Join(home, "Documents")}}})
+	failOnError(t, err)
+	h := openHooks(t, hooks.Options{Hooks: c.Hooks, Files: config.Files{Allowed: []string{filepath.Join(home, "Documents")}}})
 	for text, refused := range map[string]bool{"a CONFIDENTIAL note": true, "a note": false} {
 		_, err := h.Run(t.Context(), hooks.Event{On: config.ToolBefore, Tool: "send_message", Arguments: fmt.Appendf(nil, `{"text":%q}`, text)})
 		if err != nil != refused {

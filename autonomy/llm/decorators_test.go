@@ -48,7 +48,7 @@ func (s *steps) Stream(ctx context.Context, _ llm.Request) iter.Seq2[llm.Event, 
 			select {
 			case <-time.After(x.wait):
 			case <-ctx.Done():
-				yield(llm.Event{}, fail(llm.Interrupted, 0))
+				yield(llm.Event{}, newError(llm.Interrupted, 0))
 				return
 			}
 		}
@@ -63,7 +63,7 @@ func (s *steps) Stream(ctx context.Context, _ llm.Request) iter.Seq2[llm.Event, 
 	}
 }
 
-func fail(k llm.ErrorKind, after time.Duration) *llm.Error {
+func newError(k llm.ErrorKind, after time.Duration) *llm.Error {
 	return &llm.Error{Kind: k, Provider: "p", Message: string(k), RetryAfter: after}
 }
 
@@ -73,9 +73,9 @@ func goodStep() step {
 	return step{events: []llm.Event{textDelta("hi"), {Kind: llm.Done, Stop: llm.EndTurn}}}
 }
 
-func badStep(k llm.ErrorKind) step { return step{err: fail(k, 0)} }
+func badStep(k llm.ErrorKind) step { return step{err: newError(k, 0)} }
 
-func collect(m llm.Model) (llm.Response, error) {
+func collectResponse(m llm.Model) (llm.Response, error) {
 	return llm.Collect(m.Stream(context.Background(), llm.Request{}))
 }
 
@@ -98,12 +98,12 @@ func TestRetry(t *testing.T) {
 		{"success at the first attempt", []step{goodStep()}, "", 1, 0, 0},
 		{"well at the third try", []step{badStep(llm.Unavailable), badStep(llm.Network), goodStep()}, "", 3, 0, 3 * time.Second},
 		{"three tries", []step{badStep(llm.Unavailable)}, llm.Unavailable, 3, 0, 3 * time.Second},
-		{"rate limit", []step{{err: fail(llm.RateLimited, 20*time.Second)}, goodStep()}, "", 2, 20 * time.Second, 20 * time.Second},
-		{"rate limit beyond the budget", []step{{err: fail(llm.RateLimited, 61*time.Second)}, goodStep()}, llm.RateLimited, 1, 0, 0},
-		{"two rate limits beyond the budget", []step{{err: fail(llm.RateLimited, 40*time.Second)}}, llm.RateLimited, 2, 40 * time.Second, 40 * time.Second},
-		{"a stall uses the budget up", []step{{err: fail(llm.Stalled, 0), wait: 2 * time.Minute}, goodStep()}, llm.Stalled, 1, 2 * time.Minute, 2 * time.Minute},
-		{"text was visible", []step{{events: []llm.Event{textDelta("Go")}, err: fail(llm.Network, 0)}, goodStep()}, llm.Network, 1, 0, 0},
-		{"only thoughts and a broken call", []step{{events: call, err: fail(llm.Network, 0)}, goodStep()}, "", 2, 0, time.Second},
+		{"rate limit", []step{{err: newError(llm.RateLimited, 20*time.Second)}, goodStep()}, "", 2, 20 * time.Second, 20 * time.Second},
+		{"rate limit beyond the budget", []step{{err: newError(llm.RateLimited, 61*time.Second)}, goodStep()}, llm.RateLimited, 1, 0, 0},
+		{"two rate limits beyond the budget", []step{{err: newError(llm.RateLimited, 40*time.Second)}}, llm.RateLimited, 2, 40 * time.Second, 40 * time.Second},
+		{"a stall uses the budget up", []step{{err: newError(llm.Stalled, 0), wait: 2 * time.Minute}, goodStep()}, llm.Stalled, 1, 2 * time.Minute, 2 * time.Minute},
+		{"text was visible", []step{{events: []llm.Event{textDelta("Go")}, err: newError(llm.Network, 0)}, goodStep()}, llm.Network, 1, 0, 0},
+		{"only thoughts and a broken call", []step{{events: call, err: newError(llm.Network, 0)}, goodStep()}, "", 2, 0, time.Second},
 		{"unauthorized", []step{badStep(llm.Unauthorized), goodStep()}, llm.Unauthorized, 1, 0, 0},
 		{"bad request", []step{badStep(llm.BadRequest), goodStep()}, llm.BadRequest, 1, 0, 0},
 		{"overflow", []step{badStep(llm.Overflow), goodStep()}, llm.Overflow, 1, 0, 0},
@@ -115,7 +115,7 @@ func TestRetry(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				m := &steps{name: "p", list: c.list}
 				start := time.Now()
-				r, err := collect(llm.Retry(m, llm.RetryOptions{}))
+				r, err := collectResponse(llm.Retry(m, llm.RetryOptions{}))
 				if llm.KindOf(err) != c.kind {
 					t.Fatalf("error %v, want kind %q", err, c.kind)
 				}
@@ -140,7 +140,7 @@ func TestRetry_WaitsWithJitter(t *testing.T) {
 			Tries: 8, Budget: time.Hour, Cap: 4 * time.Second,
 			OnRetry: func(_ int, w time.Duration, _ *llm.Error) { waits = append(waits, w) },
 		})
-		_, err := collect(m)
+		_, err := collectResponse(m)
 		if err == nil || !strings.Contains(err.Error(), "tried 8 times") {
 			t.Errorf("error %v", err)
 		}
@@ -161,7 +161,7 @@ func TestRetry_StopsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
-		m := llm.Retry(&steps{list: []step{{err: fail(llm.RateLimited, 30*time.Second)}}}, llm.RetryOptions{})
+		m := llm.Retry(&steps{list: []step{{err: newError(llm.RateLimited, 30*time.Second)}}}, llm.RetryOptions{})
 		start := time.Now()
 		_, err := llm.Collect(m.Stream(ctx, llm.Request{}))
 		if llm.KindOf(err) != llm.Interrupted || time.Since(start) != 5*time.Second {
@@ -198,7 +198,7 @@ func TestDecorators_StopWhenTheConsumerStops(t *testing.T) {
 		"breaker":  func(m llm.Model) llm.Model { return llm.Breaker(m, llm.BreakerOptions{}) },
 	} {
 		for _, first := range []llm.Event{textDelta("x"), {Kind: llm.ReasoningDelta, Text: "x"}, {Kind: llm.Done}} {
-			s := &steps{list: []step{{events: []llm.Event{first, first, first}, err: fail(llm.Network, 0)}}}
+			s := &steps{list: []step{{events: []llm.Event{first, first, first}, err: newError(llm.Network, 0)}}}
 			for _, err := range wrap(s).Stream(context.Background(), llm.Request{}) {
 				if err != nil {
 					t.Errorf("%s: %v", name, err)
@@ -232,13 +232,13 @@ func TestFallback(t *testing.T) {
 		{"overflow", badStep(llm.Overflow), goodStep(), llm.Overflow, "", 0},
 		{"budget", badStep(llm.Budget), goodStep(), "", "b/m", 1}, // the next model may be free
 		{"stopped", badStep(llm.Interrupted), goodStep(), llm.Interrupted, "", 0},
-		{"text was visible", step{events: []llm.Event{textDelta("Go")}, err: fail(llm.Network, 0)}, goodStep(), llm.Network, "", 0},
+		{"text was visible", step{events: []llm.Event{textDelta("Go")}, err: newError(llm.Network, 0)}, goodStep(), llm.Network, "", 0},
 		{"both fail", badStep(llm.Payment), badStep(llm.Network), llm.Payment, "", 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a, b := &steps{name: "a", list: []step{c.first}}, &steps{name: "b", list: []step{c.second}}
 			m := llm.Fallback(a, b)
-			r, err := collect(m)
+			r, err := collectResponse(m)
 			if llm.KindOf(err) != c.kind || r.Model != c.model || b.calls != c.calls {
 				t.Errorf("error %v, model %q, %d calls of the second model", err, r.Model, b.calls)
 			}
@@ -251,7 +251,7 @@ func TestFallback(t *testing.T) {
 		})
 	}
 	t.Run("none", func(t *testing.T) {
-		if _, err := collect(llm.Fallback()); llm.KindOf(err) != llm.BadRequest {
+		if _, err := collectResponse(llm.Fallback()); llm.KindOf(err) != llm.BadRequest {
 			t.Errorf("error %v", err)
 		}
 	})
@@ -270,7 +270,7 @@ func TestDecorators_Combined(t *testing.T) {
 		m := llm.Fallback(llm.Breaker(llm.Retry(a, llm.RetryOptions{}), llm.BreakerOptions{}), llm.Breaker(b, llm.BreakerOptions{}))
 		for i := range 8 {
 			start := time.Now()
-			r, err := collect(m)
+			r, err := collectResponse(m)
 			if err != nil || r.Model != "b/m" {
 				t.Fatalf("%q, %v", r.Model, err)
 			}
@@ -283,7 +283,7 @@ func TestDecorators_Combined(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		a.list = []step{goodStep()}
-		if r, err := collect(m); err != nil || r.Model != "a/m" {
+		if r, err := collectResponse(m); err != nil || r.Model != "a/m" {
 			t.Errorf("answer of %q, %v, want the first model again", r.Model, err)
 		}
 	})
@@ -292,7 +292,7 @@ func TestDecorators_Combined(t *testing.T) {
 func ExampleFallback() {
 	primary := &steps{name: "work", list: []step{badStep(llm.Unauthorized)}}
 	spare := &steps{name: "spare", list: []step{goodStep()}}
-	r, err := collect(llm.Fallback(llm.Breaker(llm.Retry(primary, llm.RetryOptions{}), llm.BreakerOptions{}), spare))
+	r, err := collectResponse(llm.Fallback(llm.Breaker(llm.Retry(primary, llm.RetryOptions{}), llm.BreakerOptions{}), spare))
 	fmt.Println(r.Text(), r.Model, err)
 	// Output: hi spare/m <nil>
 }

@@ -40,13 +40,13 @@ func TestResponseAdd(t *testing.T) {
 
 // TestRetry_NotAfterAPicture: after a picture was passed to the consumer there is no retry.
 func TestRetry_NotAfterAPicture(t *testing.T) {
-	picture := step{events: []llm.Event{{Kind: llm.ImageDone, Image: llm.Image{MIME: "image/png"}}}, err: fail(llm.Network, 0)}
+	picture := step{events: []llm.Event{{Kind: llm.ImageDone, Image: llm.Image{MIME: "image/png"}}}, err: newError(llm.Network, 0)}
 	for name, wrap := range map[string]func(llm.Model) llm.Model{
 		"retry":    func(m llm.Model) llm.Model { return llm.Retry(m, llm.RetryOptions{}) },
 		"fallback": func(m llm.Model) llm.Model { return llm.Fallback(m, m) },
 	} {
 		s := &steps{list: []step{picture, goodStep()}}
-		r, err := collect(wrap(s))
+		r, err := collectResponse(wrap(s))
 		if llm.KindOf(err) != llm.Network || s.calls != 1 || len(r.Images()) != 1 {
 			t.Errorf("%s: %d pictures after %d calls, %v", name, len(r.Images()), s.calls, err)
 		}

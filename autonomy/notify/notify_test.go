@@ -163,7 +163,7 @@ func nightWindow(zone *time.Location) QuietWindow {
 	return QuietWindow{Start: 22*60 + 30, End: 7*60 + 30, Zone: zone}
 }
 
-func zone(t *testing.T, name string) *time.Location {
+func loadZone(t *testing.T, name string) *time.Location {
 	t.Helper()
 	loc, err := time.LoadLocation(name)
 	failOn(t, err)
@@ -185,7 +185,7 @@ func TestQuietHours_Week(t *testing.T) {
 		{"Australia/Lord_Howe", time.Date(2000, 3, 23, 12, 0, 0, 0, time.UTC), "21:00", "01:45"},
 	} {
 		t.Run(fmt.Sprintf("%s %s %s", tc.zone, tc.from.Format("Jan"), tc.end), func(t *testing.T) {
-			loc := zone(t, tc.zone)
+			loc := loadZone(t, tc.zone)
 			start, err := ParseClock(tc.start)
 			failOn(t, err)
 			end, err := ParseClock(tc.end)

@@ -27,14 +27,14 @@ import (
 	"hob/platform/store/tombstone"
 )
 
-func fatal(t *testing.T, err error) {
+func failOnError(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
 }
 
-func migrations() []store.MigrationSet {
+func testMigrations() []store.MigrationSet {
 	return append([]store.MigrationSet{bus.Migrations(), guard.Migrations(), pairing.Migrations()}, knowledge.Migrations()...)
 }
 
@@ -56,22 +56,22 @@ func newHome(t *testing.T) *home {
 	dir := t.TempDir()
 	h := &home{t: t, p: system.Paths{Home: dir, Data: dir, Logs: filepath.Join(dir, "logs"), Runtime: filepath.Join(dir, "run")}}
 	h.writeFiles("old")
-	h.use(func(st *store.Store, g *guard.Guard) {
+	h.withHome(func(st *store.Store, g *guard.Guard) {
 		inbox := bus.New(st, bus.Options{}).Inbox
 		for range events {
 			_, err := inbox.Put(t.Context(), bus.Event{Kind: bus.Watcher, Source: "w1", Session: "watcher:w1", Text: strings.Repeat("a file appeared ", 100), Provenance: provenance.Outside, NotBefore: time.Now().Add(time.Hour)})
-			fatal(t, err)
+			failOnError(t, err)
 		}
-		h.audit(st, g, 4)
+		h.addRecords(st, g, 4)
 	})
 	s, err := snapshot.Create(t.Context(), snapshot.Options{Paths: h.p, Version: "test", Reason: snapshot.Manual})
-	fatal(t, err)
+	failOnError(t, err)
 	h.snapshot = s
-	h.use(func(st *store.Store, g *guard.Guard) {
-		h.audit(st, g, 7)
-		fatal(t, st.Write(t.Context(), func(tx *store.Tx) error { return g.Tombstones().AddTx(tx, tombstone.Grant, "g1", nil) }))
+	h.withHome(func(st *store.Store, g *guard.Guard) {
+		h.addRecords(st, g, 7)
+		failOnError(t, st.Write(t.Context(), func(tx *store.Tx) error { return g.Tombstones().AddTx(tx, tombstone.Grant, "g1", nil) }))
 		head, err := g.Head(t.Context())
-		fatal(t, err)
+		failOnError(t, err)
 		h.lines = head.Lines
 	})
 	h.writeFiles("new")
@@ -83,7 +83,7 @@ var homeFiles = []string{"config.toml", "SOUL.md", "USER.md", "MEMORY.md", "agen
 func (h *home) writeFiles(text string) {
 	h.t.Helper()
 	for _, name := range homeFiles {
-		fatal(h.t, system.WriteFile(filepath.Join(h.p.Home, filepath.FromSlash(name)), []byte(text)))
+		failOnError(h.t, system.WriteFile(filepath.Join(h.p.Home, filepath.FromSlash(name)), []byte(text)))
 	}
 }
 
@@ -97,32 +97,32 @@ func (h *home) checkFiles(dir, want string) {
 	}
 }
 
-// open opens the database and the guard in the same way as a start of Hob, including recovery.Open.
-func (h *home) open() (*store.Store, *guard.Guard) {
+// openDatabase opens the database and the guard in the same way as a start of Hob, including recovery.Open.
+func (h *home) openDatabase() (*store.Store, *guard.Guard) {
 	h.t.Helper()
-	st, err := storetest.Open(h.t.Context(), h.p.Database(), migrations(), store.Options{BackupDir: h.p.Backups()})
-	fatal(h.t, err)
+	st, err := storetest.Open(h.t.Context(), h.p.Database(), testMigrations(), store.Options{BackupDir: h.p.Backups()})
+	failOnError(h.t, err)
 	key, err := guard.OpenAuditKey(h.t.Context(), h.p, st)
-	fatal(h.t, err)
+	failOnError(h.t, err)
 	g, err := guard.New(st, guard.Options{AuditKey: key, Anchor: h.p.AuditAnchorFile(), Tombstones: h.p.TombstoneFile()})
-	fatal(h.t, err)
+	failOnError(h.t, err)
 	return st, g
 }
 
-// use runs fn in the open home.
-func (h *home) use(fn func(*store.Store, *guard.Guard)) {
+// withHome runs fn in the open home.
+func (h *home) withHome(fn func(*store.Store, *guard.Guard)) {
 	h.t.Helper()
-	st, g := h.open()
-	fatal(h.t, recovery.Open(h.t.Context(), recovery.SyncOptions{Store: st, Guard: g}))
+	st, g := h.openDatabase()
+	failOnError(h.t, recovery.Open(h.t.Context(), recovery.SyncOptions{Store: st, Guard: g}))
 	fn(st, g)
 	_, err := g.WriteAnchor(h.t.Context())
-	fatal(h.t, errors.Join(err, st.Close()))
+	failOnError(h.t, errors.Join(err, st.Close()))
 }
 
-func (h *home) audit(st *store.Store, g *guard.Guard, lines int) {
+func (h *home) addRecords(st *store.Store, g *guard.Guard, lines int) {
 	h.t.Helper()
 	for range lines {
-		fatal(h.t, st.Write(h.t.Context(), func(tx *store.Tx) error {
+		failOnError(h.t, st.Write(h.t.Context(), func(tx *store.Tx) error {
 			return g.AuditTx(tx, guard.Record{Actor: "hob", Action: "call", Origin: "test", Verdict: "allow", Outcome: "done"})
 		}))
 	}
@@ -174,10 +174,10 @@ func (h *home) checkHeld(st *store.Store, g *guard.Guard) {
 	}
 }
 
-func (h *home) restore() recovery.Report {
+func (h *home) restoreSnapshot() recovery.Report {
 	h.t.Helper()
-	r, err := recovery.Restore(h.t.Context(), recovery.Options{Paths: h.p, Migrations: migrations(), Version: "test", Snapshot: h.snapshot})
-	fatal(h.t, err)
+	r, err := recovery.Restore(h.t.Context(), recovery.Options{Paths: h.p, Migrations: testMigrations(), Version: "test", Snapshot: h.snapshot})
+	failOnError(h.t, err)
 	return r
 }
 
@@ -187,10 +187,10 @@ func TestRestore_KeepsDamagedDatabaseAndFiles(t *testing.T) {
 	for name, damage := range damages {
 		t.Run(name, func(t *testing.T) {
 			h := newHome(t)
-			fatal(t, damage(h.p.Database()))
+			failOnError(t, damage(h.p.Database()))
 			damaged, err := os.ReadFile(h.p.Database())
 			missing := errors.Is(err, fs.ErrNotExist)
-			r := h.restore()
+			r := h.restoreSnapshot()
 			if r.Before != "" || len(r.Held) != events || (r.Aside == "") != missing {
 				t.Errorf("Before = %q, Aside = %q, %d held, want no snapshot, the damaged file and %d", r.Before, r.Aside, len(r.Held), events)
 			}
@@ -201,19 +201,19 @@ func TestRestore_KeepsDamagedDatabaseAndFiles(t *testing.T) {
 			}
 			h.checkFiles(r.Files, "new")
 			h.checkFiles(h.p.Home, "old")
-			h.use(h.checkHeld)
+			h.withHome(h.checkHeld)
 		})
 	}
 }
 
 func TestRestore_SavesIntactState(t *testing.T) {
 	h := newHome(t)
-	r := h.restore()
+	r := h.restoreSnapshot()
 	if r.Before == "" || r.Aside != "" || r.Files != "" || len(r.Warnings) > 0 {
 		t.Errorf("Restore = %+v", r)
 	}
 	h.checkFiles(filepath.Join(h.p.Backups(), r.Before, "files"), "new")
-	h.use(h.checkHeld)
+	h.withHome(h.checkHeld)
 	if left, _ := filepath.Glob(filepath.Join(h.p.Data, "restore*")); len(left) > 0 {
 		t.Errorf("files left behind: %q", left)
 	}
@@ -225,14 +225,14 @@ func TestRestore_RepairsAlteredTombstones(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := newHome(t)
 			b, err := os.ReadFile(h.p.TombstoneFile())
-			fatal(t, err)
-			fatal(t, os.WriteFile(h.p.TombstoneFile(), append(b, []byte("changed\n")...), 0o600))
-			fatal(t, damage(h.p.Database()))
-			r := h.restore()
+			failOnError(t, err)
+			failOnError(t, os.WriteFile(h.p.TombstoneFile(), append(b, []byte("changed\n")...), 0o600))
+			failOnError(t, damage(h.p.Database()))
+			r := h.restoreSnapshot()
 			if !slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.Contains(w, "line 2") && strings.Contains(w, "hob grant list") }) {
 				t.Errorf("Warnings = %q", r.Warnings)
 			}
-			h.use(h.checkHeld)
+			h.withHome(h.checkHeld)
 		})
 	}
 }
@@ -243,14 +243,14 @@ func TestOpen_HoldsReplacedDatabaseAfterCrash(t *testing.T) {
 	for name, damage := range damages {
 		t.Run(name, func(t *testing.T) {
 			h := newHome(t)
-			fatal(t, damage(h.p.Database()))
+			failOnError(t, damage(h.p.Database()))
 			crash := func(at func(st *store.Store, g *guard.Guard) error) {
 				t.Helper()
-				st, g := h.open()
+				st, g := h.openDatabase()
 				if r := st.Replacement(); r == nil || r.Backup != h.snapshot.Name {
 					t.Fatalf("Replacement = %+v", r)
 				}
-				fatal(t, errors.Join(at(st, g), st.Close()))
+				failOnError(t, errors.Join(at(st, g), st.Close()))
 			}
 			crash(func(*store.Store, *guard.Guard) error { return nil })
 			crash(func(_ *store.Store, g *guard.Guard) error { return g.InitKeys(context.Background()) })
@@ -259,11 +259,11 @@ func TestOpen_HoldsReplacedDatabaseAfterCrash(t *testing.T) {
 					return recovery.Open(context.Background(), recovery.SyncOptions{Store: st, Guard: g})
 				})
 			}
-			h.use(func(st *store.Store, g *guard.Guard) {
+			h.withHome(func(st *store.Store, g *guard.Guard) {
 				h.checkHeld(st, g)
-				fatal(t, st.ConfirmReplacement())
+				failOnError(t, st.ConfirmReplacement())
 			})
-			h.use(func(st *store.Store, g *guard.Guard) {
+			h.withHome(func(st *store.Store, g *guard.Guard) {
 				h.checkHeld(st, g)
 				if st.Replacement() != nil {
 					t.Errorf("Replacement = %+v after the confirmation", st.Replacement())
@@ -276,11 +276,11 @@ func TestOpen_HoldsReplacedDatabaseAfterCrash(t *testing.T) {
 // A restore ends an unconfirmed replacement: the restored database is on hold already.
 func TestRestore_DiscardsReplacement(t *testing.T) {
 	h := newHome(t)
-	fatal(t, damages["another file"](h.p.Database()))
-	st, _ := h.open()
-	fatal(t, st.Close())
-	h.restore()
-	h.use(func(st *store.Store, _ *guard.Guard) {
+	failOnError(t, damages["another file"](h.p.Database()))
+	st, _ := h.openDatabase()
+	failOnError(t, st.Close())
+	h.restoreSnapshot()
+	h.withHome(func(st *store.Store, _ *guard.Guard) {
 		if st.Replacement() != nil {
 			t.Errorf("Replacement = %+v", st.Replacement())
 		}
@@ -294,8 +294,8 @@ func TestRestore_CountsUsesSinceTheBackup(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := newHome(t)
 			uses := func(used map[string]int) {
-				h.use(func(st *store.Store, g *guard.Guard) {
-					fatal(t, st.Write(t.Context(), func(tx *store.Tx) error {
+				h.withHome(func(st *store.Store, g *guard.Guard) {
+					failOnError(t, st.Write(t.Context(), func(tx *store.Tx) error {
 						for id, n := range used {
 							for range n {
 								if err := g.UseTx(tx, guard.Decision{Grant: id}); err != nil {
@@ -307,8 +307,8 @@ func TestRestore_CountsUsesSinceTheBackup(t *testing.T) {
 					}))
 				})
 			}
-			h.use(func(st *store.Store, _ *guard.Guard) {
-				fatal(t, st.Write(t.Context(), func(tx *store.Tx) error {
+			h.withHome(func(st *store.Store, _ *guard.Guard) {
+				failOnError(t, st.Write(t.Context(), func(tx *store.Tx) error {
 					for id, limit := range map[string]int{"once": 1, "thrice": 3, "unlimited": 0} {
 						if _, err := tx.Exec(`INSERT INTO grants (id, tool, args_hash, session, max_uses, expires_at, created_at) VALUES (?, 'create_task', 'h', 's', ?, ?, 1)`,
 							id, limit, time.Now().Add(time.Hour).UnixMilli()); err != nil {
@@ -320,16 +320,16 @@ func TestRestore_CountsUsesSinceTheBackup(t *testing.T) {
 			})
 			uses(map[string]int{"thrice": 1})
 			s, err := snapshot.Create(t.Context(), snapshot.Options{Paths: h.p, Version: "test", Reason: snapshot.Manual})
-			fatal(t, err)
+			failOnError(t, err)
 			h.snapshot = s
 			uses(map[string]int{"once": 1, "thrice": 1, "unlimited": 2})
-			fatal(t, damage(h.p.Database()))
-			if r := h.restore(); r.Applied.Uses != 2 {
+			failOnError(t, damage(h.p.Database()))
+			if r := h.restoreSnapshot(); r.Applied.Uses != 2 {
 				t.Errorf("Applied = %+v, want 2 grants with uses", r.Applied)
 			}
-			h.use(func(_ *store.Store, g *guard.Guard) {
+			h.withHome(func(_ *store.Store, g *guard.Guard) {
 				list, err := g.Grants(t.Context(), true, "", 10)
-				fatal(t, err)
+				failOnError(t, err)
 				got := map[string]string{}
 				for _, x := range list {
 					got[x.ID] = fmt.Sprintf("%d %s", x.Used, x.State)

@@ -50,12 +50,12 @@ func alwaysAnswer(a llmtest.Answer) func(llmtest.Request) llmtest.Answer {
 	return func(llmtest.Request) llmtest.Answer { return a }
 }
 
-// compactor creates a compactor with the model.
-func (f *fixture) compactor(m llm.Model, o session.CompactorOptions) *session.Compactor {
+// newCompactor creates a compactor with the model.
+func (f *fixture) newCompactor(m llm.Model, o session.CompactorOptions) *session.Compactor {
 	f.t.Helper()
 	o.Model = func(context.Context, string) (llm.Model, error) { return m, nil }
 	c, err := session.NewCompactor(f.Sessions, o)
-	fatal(f.t, err)
+	failOnError(f.t, err)
 	return c
 }
 
@@ -63,12 +63,12 @@ func (f *fixture) compactor(m llm.Model, o session.CompactorOptions) *session.Co
 func (f *fixture) addTurns(id string, from, to, n int) {
 	f.t.Helper()
 	for i := from; i < to; i++ {
-		f.add(id, fmt.Sprint("t", i), user(fmt.Sprintf("question %d %s", i, strings.Repeat("q", n))), assistantMessage(fmt.Sprintf("answer %d", i)))
+		f.addMessages(id, fmt.Sprint("t", i), userMessage(fmt.Sprintf("question %d %s", i, strings.Repeat("q", n))), assistantMessage(fmt.Sprintf("answer %d", i)))
 	}
 }
 
-// all returns the text of all messages.
-func all(ms []llm.Message) string {
+// joinTexts returns the text of all messages.
+func joinTexts(ms []llm.Message) string {
 	var b strings.Builder
 	for _, m := range ms {
 		for _, p := range m.Parts {
@@ -89,20 +89,20 @@ func TestCompact_SummarizesALongWindow(t *testing.T) {
 	f := newSessions(t)
 	m := newBrain(0, alwaysAnswer(summaryOf("much was said", pin{"constraint", "question 2 q"}, pin{"decision", "never said"})))
 	var rep session.Report
-	c := f.compactor(m, session.CompactorOptions{Record: func(_ *store.Tx, r session.Report) error { rep = r; return nil }})
+	c := f.newCompactor(m, session.CompactorOptions{Record: func(_ *store.Tx, r session.Report) error { rep = r; return nil }})
 	f.addTurns("s", 0, 30, 1500)
-	fatal(t, c.CompactIfNeeded(t.Context(), "s", "t29", false))
+	failOnError(t, c.CompactIfNeeded(t.Context(), "s", "t29", false))
 	if w, _ := f.historyOfFileAndCache("s", "next"); len(w) != 60 || len(m.Requests()) != 0 {
 		t.Fatalf("a window within its limits was compacted: %d messages", len(w))
 	}
 	f.addTurns("s", 30, 50, 1500)
-	fatal(t, c.CompactIfNeeded(t.Context(), "s", "t49", false))
+	failOnError(t, c.CompactIfNeeded(t.Context(), "s", "t49", false))
 	w, _ := f.historyOfFileAndCache("s", "next")
 	wellFormed(t, w)
 	if !isSummarized(w) || len(w) != 11 {
-		t.Fatalf("%d messages: %s", len(w), all(w))
+		t.Fatalf("%d messages: %s", len(w), joinTexts(w))
 	}
-	text := all(w)
+	text := joinTexts(w)
 	for _, want := range []string{"much was said", "a fact", "/a/path", "constraint: “question 2 q”", "message 5", "question 49"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the window lacks %q", want)
@@ -137,29 +137,29 @@ func TestCompact_PinsSurviveTenTimes(t *testing.T) {
 		}
 		return summaryOf(fmt.Sprint("round ", round))
 	})
-	c := f.compactor(m, session.CompactorOptions{Chars: 8000})
-	f.add("s", "t", user("Plan it, but never on Mondays. Still open: book the flight. And no, his name is Jonas."), assistantMessage("We take the train, then."))
+	c := f.newCompactor(m, session.CompactorOptions{Chars: 8000})
+	f.addMessages("s", "t", userMessage("Plan it, but never on Mondays. Still open: book the flight. And no, his name is Jonas."), assistantMessage("We take the train, then."))
 	n := 0
 	for range 10 {
 		f.addTurns("s", n, n+12, 900)
 		n += 12
-		fatal(t, c.CompactIfNeeded(t.Context(), "s", fmt.Sprint("t", n-1), false))
+		failOnError(t, c.CompactIfNeeded(t.Context(), "s", fmt.Sprint("t", n-1), false))
 	}
 	if round != 10 {
 		t.Fatalf("%d compactions", round)
 	}
 	w, _ := f.historyOfFileAndCache("s", "next")
 	for _, want := range []string{"constraint: “never on Mondays”", "task: “book the flight”", "correction: “no, his name is Jonas”", "decision: “We take the train”", "round 10"} {
-		if !strings.Contains(all(w), want) {
+		if !strings.Contains(joinTexts(w), want) {
 			t.Errorf("lost: %q", want)
 		}
 	}
 	// A completed task is removed, a constraint is kept.
 	m.answer = alwaysAnswer(llmtest.Answer{Text: `{"goal":"g","done":[1,2,3,4]}`})
 	f.addTurns("s", n, n+12, 900)
-	fatal(t, c.CompactIfNeeded(t.Context(), "s", fmt.Sprint("t", n+11), false))
+	failOnError(t, c.CompactIfNeeded(t.Context(), "s", fmt.Sprint("t", n+11), false))
 	w, _ = f.historyOfFileAndCache("s", "next")
-	if text := all(w); strings.Contains(text, "book the flight") || !strings.Contains(text, "never on Mondays") || !strings.Contains(text, "We take the train") {
+	if text := joinTexts(w); strings.Contains(text, "book the flight") || !strings.Contains(text, "never on Mondays") || !strings.Contains(text, "We take the train") {
 		t.Errorf("window after the task was done: %s", text)
 	}
 }
@@ -182,24 +182,24 @@ func TestCompact_FailureChangesNothing(t *testing.T) {
 				f := newSessions(t)
 				m := newBrain(0, alwaysAnswer(tc.answer))
 				record := tc.record
-				c := f.compactor(m, session.CompactorOptions{Chars: 8000, Record: func(*store.Tx, session.Report) error { return record }})
+				c := f.newCompactor(m, session.CompactorOptions{Chars: 8000, Record: func(*store.Tx, session.Report) error { return record }})
 				f.addTurns("s", 0, 20, 900)
 				before, _ := f.historyOfFileAndCache("s", "next")
 				if err := c.CompactIfNeeded(t.Context(), "s", "t19", false); err == nil {
 					t.Error("CompactIfNeeded succeeded")
 				}
-				if w, _ := f.historyOfFileAndCache("s", "next"); !equal(before, w) {
-					t.Errorf("the window changed: %s", all(w))
+				if w, _ := f.historyOfFileAndCache("s", "next"); !equalMessages(before, w) {
+					t.Errorf("the window changed: %s", joinTexts(w))
 				}
 				m.answer, record = alwaysAnswer(summaryOf("better")), nil
 				asked := len(m.Requests())
 				time.Sleep(9 * time.Minute)
-				fatal(t, c.CompactIfNeeded(t.Context(), "s", "t19", false))
+				failOnError(t, c.CompactIfNeeded(t.Context(), "s", "t19", false))
 				if len(m.Requests()) != asked {
 					t.Error("compaction was retried within 10 min")
 				}
 				time.Sleep(2 * time.Minute)
-				fatal(t, c.CompactIfNeeded(t.Context(), "s", "t19", false))
+				failOnError(t, c.CompactIfNeeded(t.Context(), "s", "t19", false))
 				if w, _ := f.historyOfFileAndCache("s", "next"); !isSummarized(w) {
 					t.Error("compaction was not retried")
 				}
@@ -213,18 +213,18 @@ func TestCompact_RejectsALongerSummary(t *testing.T) {
 	f := newSessions(t)
 	facts := slices.Repeat([]string{strings.Repeat("words and words ", 24)}, 30)
 	b, err := json.Marshal(map[string]any{"goal": "g", "facts": facts})
-	fatal(t, err)
+	failOnError(t, err)
 	m := newBrain(0, alwaysAnswer(llmtest.Answer{Text: string(b)}))
-	c := f.compactor(m, session.CompactorOptions{Chars: 4000})
+	c := f.newCompactor(m, session.CompactorOptions{Chars: 4000})
 	for i := range 40 {
-		f.add("s", fmt.Sprint("t", i), user("hi"), assistantMessage(strings.Repeat("a", 10)))
+		f.addMessages("s", fmt.Sprint("t", i), userMessage("hi"), assistantMessage(strings.Repeat("a", 10)))
 	}
 	f.addTurns("s", 40, 43, 1300)
 	before, _ := f.historyOfFileAndCache("s", "next")
 	if err := c.CompactIfNeeded(t.Context(), "s", "t42", false); err == nil {
 		t.Error("CompactIfNeeded accepted a longer summary")
 	}
-	if w, _ := f.historyOfFileAndCache("s", "next"); !equal(before, w) {
+	if w, _ := f.historyOfFileAndCache("s", "next"); !equalMessages(before, w) {
 		t.Error("the window changed")
 	}
 }
@@ -234,25 +234,25 @@ func TestCompact_RejectsALongerSummary(t *testing.T) {
 func TestCompact_LimitFollowsTheModel(t *testing.T) {
 	f := newSessions(t)
 	m := newBrain(8000, alwaysAnswer(summaryOf("short")))
-	c := f.compactor(m, session.CompactorOptions{})
+	c := f.newCompactor(m, session.CompactorOptions{})
 	f.addTurns("s", 0, 10, 1200) // 12,500 bytes are 5,000 tokens at the initial estimate
-	fatal(t, c.CompactIfNeeded(t.Context(), "s", "t9", false))
+	failOnError(t, c.CompactIfNeeded(t.Context(), "s", "t9", false))
 	if w, _ := f.historyOfFileAndCache("s", "next"); isSummarized(w) {
 		t.Fatal("summarized although the window is not full")
 	}
 	f.RecordTokenCount("s", 14_000, 1_500, 7_000) // two bytes per token: 80 % are exceeded
-	fatal(t, c.CompactIfNeeded(t.Context(), "s", "t9", false))
+	failOnError(t, c.CompactIfNeeded(t.Context(), "s", "t9", false))
 	if w, _ := f.historyOfFileAndCache("s", "next"); !isSummarized(w) {
 		t.Error("not summarized although the model's window is full")
 	}
 }
 
 func outsideTurn(f *fixture, id, turn, text string) {
-	call, result := calls("c-" + turn)
+	call, result := callMessages("c-" + turn)
 	result.Parts[0].Result.Text = text
 	said := assistantMessage("I have read it: " + text)
 	said.Parts[0].Source = provenance.Outside
-	f.add(id, turn, user("read the page, and always answer in French"), call, result, said)
+	f.addMessages(id, turn, userMessage("read the page, and always answer in French"), call, result, said)
 }
 
 // Untrusted text stays untrusted in a summary, separate from the owner's text, and is hidden
@@ -268,11 +268,11 @@ func TestSummary_KeepsProvenance(t *testing.T) {
 		}
 		return summaryOf("clean state", pin{"constraint", "always answer in French"})
 	})
-	c := f.compactor(m, session.CompactorOptions{Chars: 8000})
+	c := f.newCompactor(m, session.CompactorOptions{Chars: 8000})
 	f.addTurns("s", 0, 3, 500)
 	outsideTurn(f, "s", "page", "EVIL "+strings.Repeat("x", 3000))
 	f.addTurns("s", 3, 12, 900)
-	fatal(t, c.CompactIfNeeded(t.Context(), "s", "t11", false))
+	failOnError(t, c.CompactIfNeeded(t.Context(), "s", "t11", false))
 	w, _ := f.historyOfFileAndCache("s", "next")
 	sources := map[provenance.Source]string{}
 	for _, p := range w[0].Parts {
@@ -285,7 +285,7 @@ func TestSummary_KeepsProvenance(t *testing.T) {
 		t.Errorf("%v", sources)
 	}
 	f.addTurns("s", 12, 30, 900)
-	fatal(t, c.CompactIfNeeded(t.Context(), "s", "t29", false))
+	failOnError(t, c.CompactIfNeeded(t.Context(), "s", "t29", false))
 	w, _ = f.historyOfFileAndCache("s", "next")
 	for _, msg := range w {
 		for _, p := range msg.Parts {
@@ -294,14 +294,14 @@ func TestSummary_KeepsProvenance(t *testing.T) {
 			}
 		}
 	}
-	if text := all(w); !strings.Contains(text, "always answer in French") || !strings.Contains(text, "Outside texts were read") {
+	if text := joinTexts(w); !strings.Contains(text, "always answer in French") || !strings.Contains(text, "Outside texts were read") {
 		t.Errorf("%s", text)
 	}
 	// The summary of untrusted text is shown again when the next untrusted text arrives, and is
 	// marked as untrusted.
 	outsideTurn(f, "s", "page2", "EVIL two "+strings.Repeat("x", 300))
 	f.addTurns("s", 30, 50, 900)
-	fatal(t, c.CompactIfNeeded(t.Context(), "s", "t49", false))
+	failOnError(t, c.CompactIfNeeded(t.Context(), "s", "t49", false))
 	w, _ = f.historyOfFileAndCache("s", "next")
 	if p := w[0].Parts[len(w[0].Parts)-1]; p.Source != provenance.Outside || !strings.Contains(p.Text, "I have read it") {
 		t.Errorf("%q %q", p.Source, p.Text)
@@ -320,18 +320,18 @@ func TestSummary_StaysInItsConversation(t *testing.T) {
 		}
 		return summaryOf("secret-b")
 	})
-	c := f.compactor(m, session.CompactorOptions{Chars: 8000})
+	c := f.newCompactor(m, session.CompactorOptions{Chars: 8000})
 	for _, id := range []string{"a", "b"} {
 		for range 3 {
-			f.add(id, "first"+id, user("secret-"+id))
+			f.addMessages(id, "first"+id, userMessage("secret-"+id))
 			f.addTurns(id, 0, 12, 900)
 		}
-		fatal(t, c.CompactIfNeeded(t.Context(), id, "t11", false))
+		failOnError(t, c.CompactIfNeeded(t.Context(), id, "t11", false))
 	}
 	for id, other := range map[string]string{"a": "secret-b", "b": "secret-a"} {
 		w, _ := f.historyOfFileAndCache(id, "next")
-		if !isSummarized(w) || strings.Contains(all(w), other) {
-			t.Errorf("%s: %s", id, all(w))
+		if !isSummarized(w) || strings.Contains(joinTexts(w), other) {
+			t.Errorf("%s: %s", id, joinTexts(w))
 		}
 	}
 }
@@ -340,14 +340,14 @@ func TestSummary_StaysInItsConversation(t *testing.T) {
 func TestSummary_ResetMeanwhile(t *testing.T) {
 	f := newSessions(t)
 	m := newBrain(0, func(llmtest.Request) llmtest.Answer {
-		f.reset("s")
+		f.resetSession("s")
 		return summaryOf("old things")
 	})
-	c := f.compactor(m, session.CompactorOptions{Chars: 8000})
+	c := f.newCompactor(m, session.CompactorOptions{Chars: 8000})
 	f.addTurns("s", 0, 20, 900)
-	fatal(t, c.CompactIfNeeded(t.Context(), "s", "t19", false))
+	failOnError(t, c.CompactIfNeeded(t.Context(), "s", "t19", false))
 	if w, _ := f.historyOfFileAndCache("s", "next"); len(w) != 0 {
-		t.Errorf("%v", texts(w))
+		t.Errorf("%v", formatMessages(w))
 	}
 }
 
@@ -355,24 +355,24 @@ func TestSummary_ResetMeanwhile(t *testing.T) {
 func TestSummary_TurnMeanwhile(t *testing.T) {
 	f := newSessions(t)
 	m := newBrain(0, func(llmtest.Request) llmtest.Answer {
-		f.add("s", "running", user("wait, one more thing"))
+		f.addMessages("s", "running", userMessage("wait, one more thing"))
 		return summaryOf("old things")
 	})
-	c := f.compactor(m, session.CompactorOptions{Chars: 8000})
+	c := f.newCompactor(m, session.CompactorOptions{Chars: 8000})
 	f.addTurns("s", 0, 20, 900)
-	fatal(t, c.CompactIfNeeded(t.Context(), "s", "t19", false))
+	failOnError(t, c.CompactIfNeeded(t.Context(), "s", "t19", false))
 	w, recorded := f.historyOfFileAndCache("s", "running")
-	if !isSummarized(w) || !slices.Equal(texts(recorded), []string{"user: wait, one more thing"}) {
-		t.Errorf("%v, then %v", len(w), texts(recorded))
+	if !isSummarized(w) || !slices.Equal(formatMessages(recorded), []string{"user: wait, one more thing"}) {
+		t.Errorf("%v, then %v", len(w), formatMessages(recorded))
 	}
 }
 
 func TestCompact_BuiltInBrainTrims(t *testing.T) {
 	f := newSessions(t)
 	m := llmtest.NewScripted(llmtest.Options{Info: llm.Info{Provider: "offline", Model: "offline"}})
-	c := f.compactor(m, session.CompactorOptions{})
+	c := f.newCompactor(m, session.CompactorOptions{})
 	f.addTurns("s", 0, 80, 900)
-	fatal(t, c.CompactIfNeeded(t.Context(), "s", "t79", false))
+	failOnError(t, c.CompactIfNeeded(t.Context(), "s", "t79", false))
 	w, _ := f.historyOfFileAndCache("s", "next")
 	if len(w) == 0 || len(w) >= 160 || isSummarized(w) {
 		t.Errorf("%d messages", len(w))
@@ -391,24 +391,24 @@ func TestCompactNow_WorksWithAndWithoutAModel(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newSessions(t)
-			c := f.compactor(tc.model, session.CompactorOptions{})
+			c := f.newCompactor(tc.model, session.CompactorOptions{})
 			if _, err := c.CompactNow(t.Context(), "s"); !errors.Is(err, session.ErrNoSession) {
 				t.Errorf("an unknown conversation: %v", err)
 			}
-			f.write(func(tx *store.Tx) error { return f.TouchTx(tx, "s", "cli", "", true) })
+			f.writeTx(func(tx *store.Tx) error { return f.TouchTx(tx, "s", "cli", "", true) })
 			f.addTurns("s", 0, 5, 300)
 			if _, err := c.CompactNow(t.Context(), "s"); !errors.Is(err, session.ErrNothing) {
 				t.Errorf("a short conversation: %v", err)
 			}
 			f.addTurns("s", 5, 20, 300)
 			rep, err := c.CompactNow(t.Context(), "s")
-			fatal(t, err)
+			failOnError(t, err)
 			if rep.How != tc.how || rep.Session != "s" || rep.After >= rep.Before || rep.After == 0 {
 				t.Errorf("%+v", rep)
 			}
 			w, _ := f.historyOfFileAndCache("s", "next")
 			wellFormed(t, w)
-			if text := all(w); len(w) != 11 || !strings.Contains(text, tc.want) || !strings.Contains(text, "answer 19") {
+			if text := joinTexts(w); len(w) != 11 || !strings.Contains(text, tc.want) || !strings.Contains(text, "answer 19") {
 				t.Errorf("%d messages: %s", len(w), text)
 			}
 			if rows, err := f.Messages(t.Context(), "s", 0, 200); err != nil || len(rows) != 40 {

@@ -24,9 +24,9 @@ type indexedRow struct {
 func (f *fixture) indexedRows() []indexedRow {
 	f.t.Helper()
 	base, err := knowledge.New(f.store, knowledge.Options{})
-	fatal(f.t, err)
+	failOnError(f.t, err)
 	all, err := base.RowsAfter(f.store.Reader(f.t.Context()), 0, 10_000)
-	fatal(f.t, err)
+	failOnError(f.t, err)
 	var out []indexedRow
 	for _, c := range all {
 		d := c.Doc
@@ -39,20 +39,20 @@ func (f *fixture) indexedRows() []indexedRow {
 // fork do not become rows.
 func TestLibrary_IndexesEachMessage(t *testing.T) {
 	f := newSessions(t)
-	f.add("home", "t1", user("The plumber comes on Friday"), assistantMessage("Noted."))
-	f.add("home", "call1", user("hob tool call remember"), assistantMessage("Done."))
-	f.add("work", "t2", llm.Message{Role: llm.User, Parts: []llm.Part{{Text: "I am the owner", Source: provenance.Outside}}})
-	call, result := calls("c1")
+	f.addMessages("home", "t1", userMessage("The plumber comes on Friday"), assistantMessage("Noted."))
+	f.addMessages("home", "call1", userMessage("hob tool call remember"), assistantMessage("Done."))
+	f.addMessages("work", "t2", llm.Message{Role: llm.User, Parts: []llm.Part{{Text: "I am the owner", Source: provenance.Outside}}})
+	call, result := callMessages("c1")
 	result.Parts[0].Result.Text = "a page"
-	f.add("home", "t3", user("read it"), call, result, assistantMessage("Done."))
-	f.write(func(tx *store.Tx) error {
+	f.addMessages("home", "t3", userMessage("read it"), call, result, assistantMessage("Done."))
+	f.writeTx(func(tx *store.Tx) error {
 		if err := f.TouchTx(tx, "home", "web", "", true); err != nil {
 			return err
 		}
 		_, err := f.ForkTx(tx, "home", "copy", "")
 		return err
 	})
-	fatal(t, f.library().Index(t.Context()))
+	failOnError(t, f.newIndex().Index(t.Context()))
 	want := []indexedRow{
 		{"m1", "home", "owner", "", "event:t1", "The plumber comes on Friday", 1, provenance.Owner},
 		{"m2", "home", "hob", "", "event:t1", "Noted.", 2, provenance.Hob},
@@ -64,7 +64,7 @@ func TestLibrary_IndexesEachMessage(t *testing.T) {
 	if diff := cmp.Diff(want, f.indexedRows()); diff != "" {
 		t.Error(diff)
 	}
-	if n, err := f.library().Behind(t.Context()); err != nil || n != 0 {
+	if n, err := f.newIndex().Behind(t.Context()); err != nil || n != 0 {
 		t.Errorf("Behind() = %d, %v, want 0", n, err)
 	}
 }
@@ -74,13 +74,13 @@ func TestLibrary_SenderCannotUseTheOwnersName(t *testing.T) {
 	for i, name := range []string{"owner", "Öwner", "HOB", "tool", " hob ", ""} {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			f := newSessions(t)
-			f.add("s", "t", llm.Message{Role: llm.User, Parts: []llm.Part{{Text: "hello there", Source: provenance.Outside}}})
+			f.addMessages("s", "t", llm.Message{Role: llm.User, Parts: []llm.Part{{Text: "hello there", Source: provenance.Outside}}})
 			base, err := knowledge.New(f.store, knowledge.Options{})
-			fatal(t, err)
+			failOnError(t, err)
 			l, err := session.NewLibrary(f.Sessions, base, session.LibraryOptions{About: func(context.Context, string) (session.About, error) { return session.About{Sender: name}, nil }})
-			fatal(t, err)
+			failOnError(t, err)
 			found, err := l.Search(t.Context(), session.Query{Text: "hello"})
-			fatal(t, err)
+			failOnError(t, err)
 			if len(found) != 1 || found[0].Who != session.WhoOutside || found[0].Speaker != "" {
 				t.Errorf("%+v", found)
 			}
@@ -91,9 +91,9 @@ func TestLibrary_SenderCannotUseTheOwnersName(t *testing.T) {
 // Interruptions after any batch do not change the resulting rows.
 func TestLibrary_ContinuesAfterInterruptions(t *testing.T) {
 	fill := func(f *fixture, from, to int) {
-		f.write(func(tx *store.Tx) error {
+		f.writeTx(func(tx *store.Tx) error {
 			for i := from; i < to; i++ {
-				if err := f.AppendTx(tx, fmt.Sprint("s", i%3), fmt.Sprint("t", i), []llm.Message{user(fmt.Sprint("question ", i)), assistantMessage("answer")}); err != nil {
+				if err := f.AppendTx(tx, fmt.Sprint("s", i%3), fmt.Sprint("t", i), []llm.Message{userMessage(fmt.Sprint("question ", i)), assistantMessage("answer")}); err != nil {
 					return err
 				}
 			}
@@ -102,16 +102,16 @@ func TestLibrary_ContinuesAfterInterruptions(t *testing.T) {
 	}
 	whole, cut := newSessions(t), newSessions(t)
 	fill(whole, 0, 500)
-	fatal(t, whole.library().Index(t.Context()))
+	failOnError(t, whole.newIndex().Index(t.Context()))
 	for i := 0; i < 500; i += 125 {
 		fill(cut, i, i+125)
 		ctx, cancel := context.WithCancel(t.Context())
-		library := cut.library() // a new process each time
+		library := cut.newIndex() // a new process each time
 		cancel()
 		if err := library.Index(ctx); err == nil {
 			t.Error("Index with a canceled context = nil, want an error")
 		}
-		fatal(t, cut.library().Index(t.Context()))
+		failOnError(t, cut.newIndex().Index(t.Context()))
 	}
 	if diff := cmp.Diff(whole.indexedRows(), cut.indexedRows()); diff != "" {
 		t.Error(diff)

@@ -22,34 +22,34 @@ func TestHistory_KeepsParkedTurnsInOnePiece(t *testing.T) {
 			names := []string{}
 			for n := range 60 {
 				id := fmt.Sprint("t", n)
-				call, result := calls(id)
+				call, result := callMessages(id)
 				if len(names) > 0 && r.IntN(3) == 0 { // an answer arrives
 					id = names[r.IntN(len(names))]
 					names = slices.DeleteFunc(names, func(s string) bool { return s == id })
-					_, result = calls(id)
+					_, result = callMessages(id)
 					before, recorded := f.historyOfFileAndCache("s", id)
-					if !equal(recorded, parked[id]) {
-						t.Fatalf("%s recorded %v", id, texts(recorded))
+					if !equalMessages(recorded, parked[id]) {
+						t.Fatalf("%s recorded %v", id, formatMessages(recorded))
 					}
 					checkPieces(t, before, id)
-					f.add("s", id, result)
-					f.add("s", id, assistantMessage("done "+id))
+					f.addMessages("s", id, result)
+					f.addMessages("s", id, assistantMessage("done "+id))
 				} else {
-					msgs := []llm.Message{user("begin " + id + " " + strings.Repeat("q", r.IntN(6000))), call}
-					f.add("s", id, msgs...)
+					msgs := []llm.Message{userMessage("begin " + id + " " + strings.Repeat("q", r.IntN(6000))), call}
+					f.addMessages("s", id, msgs...)
 					if r.IntN(2) == 0 {
-						f.add("s", id, result, assistantMessage("done "+id))
+						f.addMessages("s", id, result, assistantMessage("done "+id))
 					} else {
 						parked[id], names = msgs, append(names, id)
 					}
 				}
 				switch r.IntN(15) {
 				case 0:
-					f.reset("s")
+					f.resetSession("s")
 				case 1:
 					f.Sessions = session.New(f.store)
 				}
-				fatal(t, f.Trim(t.Context(), "s"))
+				failOnError(t, f.Trim(t.Context(), "s"))
 				window, _ := f.historyOfFileAndCache("s", "next")
 				checkPieces(t, window, "")
 			}
@@ -65,9 +65,9 @@ func checkPieces(t *testing.T, msgs []llm.Message, without string) {
 		p := m.Parts[0]
 		switch {
 		case p.Result != nil && (i == 0 || msgs[i-1].Parts[0].Call == nil || msgs[i-1].Parts[0].Call.ID != p.Result.ID):
-			t.Fatalf("message %d: the result %s does not follow its call: %v", i, p.Result.ID, texts(msgs))
+			t.Fatalf("message %d: the result %s does not follow its call: %v", i, p.Result.ID, formatMessages(msgs))
 		case p.Call != nil && (i == 0 || msgs[i-1].Role != llm.User):
-			t.Fatalf("message %d: the call %s does not follow its message: %v", i, p.Call.ID, texts(msgs))
+			t.Fatalf("message %d: the call %s does not follow its message: %v", i, p.Call.ID, formatMessages(msgs))
 		case without != "" && strings.HasPrefix(p.Text, "begin "+without+" "):
 			t.Fatalf("the history of the turn %s contains the turn itself", without)
 		}
@@ -78,20 +78,20 @@ func checkPieces(t *testing.T, msgs []llm.Message, without string) {
 // does not answer it. When the turn has ended, the message moves behind the later turns.
 func TestHistory_NotesTurnsWithoutAnAnswer(t *testing.T) {
 	f := newSessions(t)
-	f.add("s", "t1", user("one"), assistantMessage("first"))
-	f.add("s", "t2", user("two"))
+	f.addMessages("s", "t1", userMessage("one"), assistantMessage("first"))
+	f.addMessages("s", "t2", userMessage("two"))
 	before, recorded := f.historyOfFileAndCache("s", "t3")
-	if got := texts(before); len(got) != 4 || !strings.HasPrefix(got[3], "assistant: [hob] No answer yet") || len(recorded) != 0 {
+	if got := formatMessages(before); len(got) != 4 || !strings.HasPrefix(got[3], "assistant: [hob] No answer yet") || len(recorded) != 0 {
 		t.Errorf("history before t3: %v", got)
 	}
-	f.add("s", "t3", user("three"), assistantMessage("third"))
+	f.addMessages("s", "t3", userMessage("three"), assistantMessage("third"))
 	before, recorded = f.historyOfFileAndCache("s", "t2")
-	if got := texts(before); !slices.Equal(got, []string{"user: one", "assistant: first", "user: three", "assistant: third"}) || len(recorded) != 1 {
-		t.Errorf("history before t2: %v, recorded %v", got, texts(recorded))
+	if got := formatMessages(before); !slices.Equal(got, []string{"user: one", "assistant: first", "user: three", "assistant: third"}) || len(recorded) != 1 {
+		t.Errorf("history before t2: %v, recorded %v", got, formatMessages(recorded))
 	}
-	f.add("s", "t2", assistantMessage("second"))
+	f.addMessages("s", "t2", assistantMessage("second"))
 	before, _ = f.historyOfFileAndCache("s", "t4")
-	if got := texts(before); !slices.Equal(got, []string{"user: one", "assistant: first", "user: three", "assistant: third", "user: two", "assistant: second"}) {
+	if got := formatMessages(before); !slices.Equal(got, []string{"user: one", "assistant: first", "user: three", "assistant: third", "user: two", "assistant: second"}) {
 		t.Errorf("history before t4: %v", got)
 	}
 }

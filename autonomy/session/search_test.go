@@ -15,22 +15,22 @@ import (
 	"hob/platform/store"
 )
 
-// library returns conversations with words to find.
-func library(t testing.TB) *fixture {
+// openLibrary returns conversations with words to find.
+func openLibrary(t testing.TB) *fixture {
 	f := newSessions(t)
-	f.add("home", "t1", user("The plumber comes on Friday at nine"), assistantMessage("I noted the plumber."))
-	f.add("home", "t2", user("Šiaulių gatvė 5, kambarys"), assistantMessage("Café crème, déjà vu"))
-	call, result := calls("c1")
+	f.addMessages("home", "t1", userMessage("The plumber comes on Friday at nine"), assistantMessage("I noted the plumber."))
+	f.addMessages("home", "t2", userMessage("Šiaulių gatvė 5, kambarys"), assistantMessage("Café crème, déjà vu"))
+	call, result := callMessages("c1")
 	result.Parts[0].Result.Text = "page about boilers and plumbers"
-	f.add("work", "t3", user("read the page"), call, result, assistantMessage("It is about boilers."))
-	f.add("work", "t4", llm.Message{Role: llm.User, Parts: []llm.Part{
+	f.addMessages("work", "t3", userMessage("read the page"), call, result, assistantMessage("It is about boilers."))
+	f.addMessages("work", "t4", llm.Message{Role: llm.User, Parts: []llm.Part{
 		{Text: "[context] plumber plumber plumber", Source: provenance.Hob, Context: true}, {Text: "hello", Source: provenance.Owner},
 	}})
 	return f
 }
 
 func TestSearch(t *testing.T) {
-	f := library(t)
+	f := openLibrary(t)
 	for _, tc := range []struct {
 		name string
 		q    session.Query
@@ -55,8 +55,8 @@ func TestSearch(t *testing.T) {
 		{"nothing", session.Query{Text: "zanzibar"}, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			found, err := f.library().Search(t.Context(), tc.q)
-			fatal(t, err)
+			found, err := f.newIndex().Search(t.Context(), tc.q)
+			failOnError(t, err)
 			got := []string{}
 			for _, x := range found {
 				got = append(got, x.Who+" "+x.Turn)
@@ -73,40 +73,40 @@ func TestSearch(t *testing.T) {
 			}
 		})
 	}
-	if _, err := f.library().Search(t.Context(), session.Query{Text: ` "" -plumber ()*`}); !errors.Is(err, session.ErrNoWords) {
+	if _, err := f.newIndex().Search(t.Context(), session.Query{Text: ` "" -plumber ()*`}); !errors.Is(err, session.ErrNoWords) {
 		t.Errorf("Search without a word = %v, want ErrNoWords", err)
 	}
 }
 
 // New messages are found, erased ones are not.
 func TestSearch_FollowsChanges(t *testing.T) {
-	f := library(t)
+	f := openLibrary(t)
 	count := func(text string) int {
 		t.Helper()
-		found, err := f.library().Search(t.Context(), session.Query{Text: text, Limit: 2000})
-		fatal(t, err)
+		found, err := f.newIndex().Search(t.Context(), session.Query{Text: text, Limit: 2000})
+		failOnError(t, err)
 		return len(found)
 	}
 	if count("walrus") != 0 {
 		t.Error("Search finds a text that does not exist")
 	}
-	f.write(func(tx *store.Tx) error {
+	f.writeTx(func(tx *store.Tx) error {
 		for i := range 1200 {
-			if err := f.AppendTx(tx, "many", fmt.Sprint("m", i), []llm.Message{user("walrus")}); err != nil {
+			if err := f.AppendTx(tx, "many", fmt.Sprint("m", i), []llm.Message{userMessage("walrus")}); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	fatal(t, f.library().Index(t.Context()))
+	failOnError(t, f.newIndex().Index(t.Context()))
 	if n := count("walrus"); n != 1200 {
 		t.Errorf("%d of 1200 found", n)
 	}
-	found, err := f.library().Search(t.Context(), session.Query{Text: "friday"})
-	fatal(t, err)
+	found, err := f.newIndex().Search(t.Context(), session.Query{Text: "friday"})
+	failOnError(t, err)
 	base, err := knowledge.New(f.store, knowledge.Options{})
-	fatal(t, err)
-	f.write(func(tx *store.Tx) error {
+	failOnError(t, err)
+	f.writeTx(func(tx *store.Tx) error {
 		return base.UnindexTx(tx, knowledge.KindTurn, session.MessageRef(found[0].Message))
 	})
 	if count("friday") != 0 {
@@ -124,7 +124,7 @@ func FuzzSearch(f *testing.F) {
 	for _, s := range []string{"plumber", `"`, `""`, `a"b`, `"a" OR NEAR(b, 2)`, "a*", "*", "-", "--x", "a:b", "{a b}: c", "^a", "\x00", "a\x00b", "'; DROP TABLE found", "日本", "\u0301", "̈a", strings.Repeat("x ", 400), strings.Repeat("y", 5000), "\xff\xfe"} {
 		f.Add(s)
 	}
-	shelf := library(f).library()
+	shelf := openLibrary(f).newIndex()
 	f.Fuzz(func(t *testing.T, text string) {
 		if _, err := shelf.Search(t.Context(), session.Query{Text: text, Session: text}); err != nil && !errors.Is(err, session.ErrNoWords) {
 			t.Errorf("%q: Search = %v", text, err)

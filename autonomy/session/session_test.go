@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func fatal(t testing.TB, err error) {
+func failOnError(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -39,7 +39,7 @@ type fixture struct {
 func newSessions(t testing.TB) *fixture {
 	t.Helper()
 	db, err := storetest.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), append(knowledge.Migrations(), session.Migrations()), store.Options{})
-	fatal(t, err)
+	failOnError(t, err)
 	t.Cleanup(func() {
 		if err := db.Close(); err != nil {
 			t.Error(err)
@@ -48,56 +48,56 @@ func newSessions(t testing.TB) *fixture {
 	return &fixture{Sessions: session.New(db), t: t, store: db}
 }
 
-func (f *fixture) library() *session.MessageIndex {
+func (f *fixture) newIndex() *session.MessageIndex {
 	f.t.Helper()
 	base, err := knowledge.New(f.store, knowledge.Options{})
-	fatal(f.t, err)
+	failOnError(f.t, err)
 	l, err := session.NewLibrary(f.Sessions, base, session.LibraryOptions{
 		About: func(_ context.Context, turn string) (session.About, error) {
 			return session.About{Sender: "sender of " + turn, Call: strings.HasPrefix(turn, "call")}, nil
 		},
 		Realm: func(_ context.Context, id string) (string, error) { return strings.TrimPrefix(id, "home"), nil },
 	})
-	fatal(f.t, err)
+	failOnError(f.t, err)
 	return l
 }
 
-func (f *fixture) write(fn func(tx *store.Tx) error) {
+func (f *fixture) writeTx(fn func(tx *store.Tx) error) {
 	f.t.Helper()
-	fatal(f.t, f.store.Write(f.t.Context(), fn))
+	failOnError(f.t, f.store.Write(f.t.Context(), fn))
 }
 
-func (f *fixture) add(id, turn string, msgs ...llm.Message) {
+func (f *fixture) addMessages(id, turn string, msgs ...llm.Message) {
 	f.t.Helper()
-	f.write(func(tx *store.Tx) error { return f.AppendTx(tx, id, turn, msgs) })
+	f.writeTx(func(tx *store.Tx) error { return f.AppendTx(tx, id, turn, msgs) })
 }
 
-func (f *fixture) reset(id string) {
+func (f *fixture) resetSession(id string) {
 	f.t.Helper()
-	f.write(func(tx *store.Tx) error { return f.ResetTx(tx, id) })
+	f.writeTx(func(tx *store.Tx) error { return f.ResetTx(tx, id) })
 }
 
-func (f *fixture) history(id, turn string) (before, recorded []llm.Message) {
+func (f *fixture) readHistory(id, turn string) (before, recorded []llm.Message) {
 	f.t.Helper()
 	before, recorded, err := f.History(f.t.Context(), id, turn)
-	fatal(f.t, err)
+	failOnError(f.t, err)
 	return before, recorded
 }
 
 // historyOfFileAndCache checks that the cache and the file contain the same messages, and returns these messages.
 func (f *fixture) historyOfFileAndCache(id, turn string) (before, recorded []llm.Message) {
 	f.t.Helper()
-	before, recorded = f.history(id, turn)
+	before, recorded = f.readHistory(id, turn)
 	fresh := session.New(f.store)
 	b, r, err := fresh.History(f.t.Context(), id, turn)
-	fatal(f.t, err)
-	if diff := cmp.Diff(texts(b), texts(before)); diff != "" {
+	failOnError(f.t, err)
+	if diff := cmp.Diff(formatMessages(b), formatMessages(before)); diff != "" {
 		f.t.Errorf("history of file and cache: %s", diff)
 	}
 	sameTime := func(a, b llm.Message) bool {
 		return a.At.Equal(b.At) && !a.At.IsZero() || len(a.Parts) > 0 && a.Parts[0].Context
 	}
-	if !equal(b, before) || !equal(r, recorded) || !slices.EqualFunc(b, before, sameTime) || !slices.EqualFunc(r, recorded, sameTime) {
+	if !equalMessages(b, before) || !equalMessages(r, recorded) || !slices.EqualFunc(b, before, sameTime) || !slices.EqualFunc(r, recorded, sameTime) {
 		f.t.Error("file and cache differ")
 	}
 	return before, recorded
@@ -107,11 +107,11 @@ func (f *fixture) historyOfFileAndCache(id, turn string) (before, recorded []llm
 // contain it.
 func ignoreTime() cmp.Option { return cmpopts.IgnoreFields(llm.Message{}, "At") }
 
-func equal(a, b []llm.Message) bool {
+func equalMessages(a, b []llm.Message) bool {
 	return len(a) == len(b) && (len(a) == 0 || cmp.Equal(a, b, ignoreTime()))
 }
 
-func user(text string) llm.Message {
+func userMessage(text string) llm.Message {
 	return llm.Message{Role: llm.User, Parts: []llm.Part{{Text: text, Source: provenance.Owner}}}
 }
 
@@ -119,7 +119,7 @@ func assistantMessage(text string) llm.Message {
 	return llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Text: text, Source: provenance.Hob}}}
 }
 
-func calls(ids ...string) (call, result llm.Message) {
+func callMessages(ids ...string) (call, result llm.Message) {
 	call, result = llm.Message{Role: llm.Assistant}, llm.Message{Role: llm.ToolRole}
 	for _, id := range ids {
 		call.Parts = append(call.Parts, llm.Part{Call: &llm.ToolCall{ID: id, Name: "t", Args: json.RawMessage(`{"a":1}`)}, Source: provenance.Hob})
@@ -128,8 +128,8 @@ func calls(ids ...string) (call, result llm.Message) {
 	return call, result
 }
 
-// texts returns a readable form of messages.
-func texts(ms []llm.Message) []string {
+// formatMessages returns a readable form of messages.
+func formatMessages(ms []llm.Message) []string {
 	out := []string{}
 	for _, m := range ms {
 		var parts []string
@@ -174,7 +174,7 @@ func wellFormed(t testing.TB, ms []llm.Message) {
 
 func TestHistory_IsWhatWasStored(t *testing.T) {
 	f := newSessions(t)
-	call, result := calls("c1", "c2")
+	call, result := callMessages("c1", "c2")
 	call.Parts[0].Call.Args = json.RawMessage(`{"html":"<b>&amp; \u2028","n":12345678901234567890.5}`)
 	all := []llm.Message{
 		{Role: llm.User, Parts: []llm.Part{
@@ -186,9 +186,9 @@ func TestHistory_IsWhatWasStored(t *testing.T) {
 		{Role: llm.Assistant, Parts: []llm.Part{{Reasoning: &llm.Reasoning{Text: "hm", Signature: "sig", Redacted: "red"}}}},
 		call, result, assistantMessage("done"),
 	}
-	f.history("s", "t1") // load the window into the cache
-	f.add("s", "t1", all[:2]...)
-	f.add("s", "t1", all[2:]...)
+	f.readHistory("s", "t1") // load the window into the cache
+	f.addMessages("s", "t1", all[:2]...)
+	f.addMessages("s", "t1", all[2:]...)
 	if before, recorded := f.historyOfFileAndCache("s", "t1"); len(before) != 0 || !cmp.Equal(all, recorded, ignoreTime()) {
 		t.Error(cmp.Diff(all, recorded, ignoreTime()))
 	}
@@ -199,7 +199,7 @@ func TestHistory_IsWhatWasStored(t *testing.T) {
 		t.Error("another conversation contains the messages")
 	}
 	rows, err := f.Messages(t.Context(), "s", 0, 3)
-	fatal(t, err)
+	failOnError(t, err)
 	if len(rows) != 3 || !cmp.Equal(rows[0].Message, all[4]) || rows[0].Turn != "t1" {
 		t.Errorf("rows: %+v", rows)
 	}
@@ -211,9 +211,9 @@ func TestHistory_IsWhatWasStored(t *testing.T) {
 // Characters that JSON cannot represent are the same in the cache and in the file.
 func TestHistory_OddMessagesAreEqualInCacheAndFile(t *testing.T) {
 	f := newSessions(t)
-	f.history("s", "t1")
-	f.add("s", "t1",
-		user("not \xff UTF-8"),
+	f.readHistory("s", "t1")
+	f.addMessages("s", "t1",
+		userMessage("not \xff UTF-8"),
 		llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Call: &llm.ToolCall{ID: "c", Name: "t", Args: json.RawMessage("{ \"a\" :\n 1 }")}}}},
 		llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Call: &llm.ToolCall{ID: "d", Name: "t"}}}},
 		llm.Message{Role: llm.User, Parts: []llm.Part{{Image: &llm.Image{Data: []byte{}}}}},
@@ -230,48 +230,48 @@ func TestHistory_OddMessagesAreEqualInCacheAndFile(t *testing.T) {
 
 func TestHistory_OmitsRolledBackMessages(t *testing.T) {
 	f := newSessions(t)
-	f.history("s", "t1")
+	f.readHistory("s", "t1")
 	boom := errors.New("boom")
 	err := f.store.Write(t.Context(), func(tx *store.Tx) error {
-		return errors.Join(f.AppendTx(tx, "s", "t1", []llm.Message{user("x")}), boom)
+		return errors.Join(f.AppendTx(tx, "s", "t1", []llm.Message{userMessage("x")}), boom)
 	})
 	if !errors.Is(err, boom) {
 		t.Fatal(err)
 	}
 	if _, recorded := f.historyOfFileAndCache("s", "t1"); len(recorded) != 0 {
-		t.Errorf("recorded: %v", texts(recorded))
+		t.Errorf("recorded: %v", formatMessages(recorded))
 	}
 }
 
 // A returned window does not change when the turn continues.
 func TestHistory_ReturnedWindowDoesNotChange(t *testing.T) {
 	f := newSessions(t)
-	f.add("s", "t1", user("one"), assistantMessage("first"))
-	before, _ := f.history("s", "t2")
+	f.addMessages("s", "t1", userMessage("one"), assistantMessage("first"))
+	before, _ := f.readHistory("s", "t2")
 	_ = append(before, assistantMessage("scribble"))
-	f.add("s", "t2", user("two"))
+	f.addMessages("s", "t2", userMessage("two"))
 	_, recorded := f.historyOfFileAndCache("s", "t2")
 	_ = append(recorded, assistantMessage("scribble"))
-	f.add("s", "t2", assistantMessage("three"))
+	f.addMessages("s", "t2", assistantMessage("three"))
 	before, recorded = f.historyOfFileAndCache("s", "t2")
-	if diff := cmp.Diff([]string{"user: one", "assistant: first", "user: two", "assistant: three"}, texts(append(before, recorded...))); diff != "" {
+	if diff := cmp.Diff([]string{"user: one", "assistant: first", "user: two", "assistant: three"}, formatMessages(append(before, recorded...))); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestReset(t *testing.T) {
 	f := newSessions(t)
-	f.reset("s") // no messages yet
-	f.add("s", "t1", user("one"), assistantMessage("two"))
+	f.resetSession("s") // no messages yet
+	f.addMessages("s", "t1", userMessage("one"), assistantMessage("two"))
 	f.historyOfFileAndCache("s", "t2")
-	f.reset("s")
+	f.resetSession("s")
 	if b, r := f.historyOfFileAndCache("s", "t2"); len(b)+len(r) != 0 {
-		t.Errorf("%v %v", texts(b), texts(r))
+		t.Errorf("%v %v", formatMessages(b), formatMessages(r))
 	}
-	f.add("s", "t2", user("three"))
-	f.add("s", "t2", assistantMessage("four"))
+	f.addMessages("s", "t2", userMessage("three"))
+	f.addMessages("s", "t2", assistantMessage("four"))
 	if b, _ := f.historyOfFileAndCache("s", "t3"); len(b) != 2 {
-		t.Errorf("%v", texts(b))
+		t.Errorf("%v", formatMessages(b))
 	}
 	rows, err := f.Messages(t.Context(), "s", 0, 9)
 	if err != nil || len(rows) != 4 {
@@ -283,23 +283,23 @@ func TestReset(t *testing.T) {
 // but none of them are in the new window.
 func TestReset_WhileATurnWaits(t *testing.T) {
 	f := newSessions(t)
-	call, result := calls("c1")
-	f.add("s", "t1", user("old"), assistantMessage("old"))
+	call, result := callMessages("c1")
+	f.addMessages("s", "t1", userMessage("old"), assistantMessage("old"))
 	f.historyOfFileAndCache("s", "t2")
-	f.add("s", "t2", user("send it"), call)
-	f.reset("s")
+	f.addMessages("s", "t2", userMessage("send it"), call)
+	f.resetSession("s")
 	before, recorded := f.historyOfFileAndCache("s", "t2")
-	if len(before) != 0 || !slices.Equal(texts(recorded), []string{"user: send it", "assistant: call c1"}) {
-		t.Errorf("%v, then %v", texts(before), texts(recorded))
+	if len(before) != 0 || !slices.Equal(formatMessages(recorded), []string{"user: send it", "assistant: call c1"}) {
+		t.Errorf("%v, then %v", formatMessages(before), formatMessages(recorded))
 	}
-	f.add("s", "t2", result, assistantMessage("sent"))
+	f.addMessages("s", "t2", result, assistantMessage("sent"))
 	if _, recorded = f.historyOfFileAndCache("s", "t2"); len(recorded) != 4 {
-		t.Errorf("recorded: %v", texts(recorded))
+		t.Errorf("recorded: %v", formatMessages(recorded))
 	}
-	f.add("s", "t3", user("new"), assistantMessage("answer"))
+	f.addMessages("s", "t3", userMessage("new"), assistantMessage("answer"))
 	before, _ = f.historyOfFileAndCache("s", "t4")
 	wellFormed(t, before)
-	if !slices.Equal(texts(before), []string{"user: new", "assistant: answer"}) {
-		t.Errorf("history of the new conversation: %v", texts(before))
+	if !slices.Equal(formatMessages(before), []string{"user: new", "assistant: answer"}) {
+		t.Errorf("history of the new conversation: %v", formatMessages(before))
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"hob/platform/provenance"
 )
 
-func chars(ms []llm.Message) (n int) {
+func countBytes(ms []llm.Message) (n int) {
 	for _, m := range ms {
 		n += session.MessageBytes(m)
 	}
@@ -33,16 +33,16 @@ func TestShrink_InATurn(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			f := newSessions(t)
 			m := newBrain(0, alwaysAnswer(tc.answer))
-			c := f.compactor(m, session.CompactorOptions{})
+			c := f.newCompactor(m, session.CompactorOptions{})
 			f.addTurns("s", 0, 20, 1500)
-			f.add("s", "now", user("and now?"))
-			fatal(t, c.CompactForOverflow(t.Context(), m, "s", "now", 15_000))
+			f.addMessages("s", "now", userMessage("and now?"))
+			failOnError(t, c.CompactForOverflow(t.Context(), m, "s", "now", 15_000))
 			before, recorded := f.historyOfFileAndCache("s", "now")
 			wellFormed(t, before)
-			if !isSummarized(before) || !strings.Contains(all(before), tc.want) || len(recorded) != 1 {
-				t.Errorf("%d and %d messages: %s", len(before), len(recorded), all(before))
+			if !isSummarized(before) || !strings.Contains(joinTexts(before), tc.want) || len(recorded) != 1 {
+				t.Errorf("%d and %d messages: %s", len(before), len(recorded), joinTexts(before))
 			}
-			if n := chars(before) + chars(recorded); n > 15_000 {
+			if n := countBytes(before) + countBytes(recorded); n > 15_000 {
 				t.Errorf("%d bytes remain, want at most 15000", n)
 			}
 			if len(m.Requests()) != 1 {
@@ -56,17 +56,17 @@ func TestShrink_InATurn(t *testing.T) {
 func TestShrink_TurnOfTwoHundredCalls(t *testing.T) {
 	f := newSessions(t)
 	m := newBrain(0, alwaysAnswer(summaryOf("x")))
-	c := f.compactor(m, session.CompactorOptions{})
-	f.add("s", "now", user("look at everything"))
+	c := f.newCompactor(m, session.CompactorOptions{})
+	f.addMessages("s", "now", userMessage("look at everything"))
 	for k := range 200 {
-		call, result := calls(fmt.Sprint("c", k))
+		call, result := callMessages(fmt.Sprint("c", k))
 		result.Parts[0].Result.Text = fmt.Sprintf("file %d: %s", k, strings.Repeat("x", 15_000))
-		f.add("s", "now", call, result)
+		f.addMessages("s", "now", call, result)
 	}
-	fatal(t, c.CompactForOverflow(t.Context(), m, "s", "now", 400_000))
+	failOnError(t, c.CompactForOverflow(t.Context(), m, "s", "now", 400_000))
 	_, recorded := f.historyOfFileAndCache("s", "now")
 	wellFormed(t, recorded)
-	if n := chars(recorded); len(recorded) != 401 || n > 400_000 {
+	if n := countBytes(recorded); len(recorded) != 401 || n > 400_000 {
 		t.Errorf("%d messages with %d bytes", len(recorded), n)
 	}
 	if len(m.Requests()) != 0 {
@@ -87,22 +87,22 @@ func TestShrink_TurnOfTwoHundredCalls(t *testing.T) {
 func TestShrink_ReportsWhenNothingCanBeRemoved(t *testing.T) {
 	f := newSessions(t)
 	short := newBrain(0, alwaysAnswer(llmtest.Answer{Status: 500}))
-	f.add("short", "t1", user("hello"), assistantMessage("hello"))
-	f.add("short", "now", user("and now?"))
-	if err := f.compactor(short, session.CompactorOptions{}).CompactForOverflow(t.Context(), short, "short", "now", 10); err != session.ErrNothing { //nolint:errorlint // it comes bare
+	f.addMessages("short", "t1", userMessage("hello"), assistantMessage("hello"))
+	f.addMessages("short", "now", userMessage("and now?"))
+	if err := f.newCompactor(short, session.CompactorOptions{}).CompactForOverflow(t.Context(), short, "short", "now", 10); err != session.ErrNothing { //nolint:errorlint // it comes bare
 		t.Errorf("a digest longer than the text: %v, want ErrNothing", err)
 	}
 	m := newBrain(0, alwaysAnswer(summaryOf("x")))
-	c := f.compactor(m, session.CompactorOptions{})
-	f.add("s", "now", user(strings.Repeat("x", 100_000)))
+	c := f.newCompactor(m, session.CompactorOptions{})
+	f.addMessages("s", "now", userMessage(strings.Repeat("x", 100_000)))
 	if err := c.CompactForOverflow(t.Context(), m, "s", "now", 1000); err != session.ErrNothing { //nolint:errorlint // it comes bare
 		t.Errorf("%v", err)
 	}
 	// After the turn has ended, it can be summarized, and the conversation continues.
-	f.add("s", "now", assistantMessage("that is too much"))
-	fatal(t, c.CompactIfNeeded(t.Context(), "s", "now", false))
-	if w, _ := f.historyOfFileAndCache("s", "next"); !isSummarized(w) || chars(w) > 10_000 {
-		t.Errorf("%d bytes", chars(w))
+	f.addMessages("s", "now", assistantMessage("that is too much"))
+	failOnError(t, c.CompactIfNeeded(t.Context(), "s", "now", false))
+	if w, _ := f.historyOfFileAndCache("s", "next"); !isSummarized(w) || countBytes(w) > 10_000 {
+		t.Errorf("%d bytes", countBytes(w))
 	}
 }
 
@@ -112,10 +112,10 @@ func TestHistory_StaysWellFormed(t *testing.T) {
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			h := &randomHistory{fixture: newSessions(t), r: rand.New(rand.NewPCG(seed, 7))}
-			h.m = newBrain([]int{0, 0, 9_000, 40_000}[h.r.IntN(4)], h.summarise)
-			h.c = h.compactor(h.m, session.CompactorOptions{Chars: 6000 + h.r.IntN(30_000), Keep: 2 + h.r.IntN(12)})
+			h.m = newBrain([]int{0, 0, 9_000, 40_000}[h.r.IntN(4)], h.answerRequest)
+			h.c = h.newCompactor(h.m, session.CompactorOptions{Chars: 6000 + h.r.IntN(30_000), Keep: 2 + h.r.IntN(12)})
 			for n := range 35 {
-				h.turn(n)
+				h.addTurn(n)
 			}
 			rows, err := h.Messages(t.Context(), "s", 0, 10_000)
 			if err != nil || len(rows) != h.count {
@@ -134,17 +134,17 @@ type randomHistory struct {
 	taint int // turns since the last reset that contained untrusted text
 }
 
-func (h *randomHistory) text(n int) string { return strings.Repeat("w", h.r.IntN(n)) }
+func (h *randomHistory) randomText(n int) string { return strings.Repeat("w", h.r.IntN(n)) }
 
-// summarise answers in every valid and invalid form.
-func (h *randomHistory) summarise(r llmtest.Request) llmtest.Answer {
+// answerRequest answers in every valid and invalid form.
+func (h *randomHistory) answerRequest(r llmtest.Request) llmtest.Answer {
 	outside := strings.Contains(r.LastUser, "OUTSIDE")
 	if outside && strings.Contains(r.LastUser, "ask ") {
 		h.t.Error("one request contains trusted and untrusted text")
 	}
 	state := "fine"
 	if outside {
-		state = "OUTSIDE says " + h.text(300)
+		state = "OUTSIDE says " + h.randomText(300)
 	}
 	switch h.r.IntN(8) {
 	case 0:
@@ -152,23 +152,23 @@ func (h *randomHistory) summarise(r llmtest.Request) llmtest.Answer {
 	case 1:
 		return llmtest.Answer{Text: "no JSON"}
 	case 2:
-		return summaryOf(state+h.text(9000), pin{"decision", "done"}, pin{"task", "ask 1"})
+		return summaryOf(state+h.randomText(9000), pin{"decision", "done"}, pin{"task", "ask 1"})
 	}
 	return summaryOf(state, pin{"constraint", fmt.Sprint("ask ", h.r.IntN(60))}, pin{"decision", "never said"})
 }
 
-func (h *randomHistory) messages(id string) []llm.Message {
-	msgs := []llm.Message{user("ask " + strings.TrimPrefix(id, "t") + " " + h.text(3000))}
+func (h *randomHistory) randomMessages(id string) []llm.Message {
+	msgs := []llm.Message{userMessage("ask " + strings.TrimPrefix(id, "t") + " " + h.randomText(3000))}
 	src := provenance.Tool
 	if h.r.IntN(4) == 0 {
 		src = provenance.Outside
 		h.taint++
 	}
 	for k := range h.r.IntN(9) {
-		call, result := calls(fmt.Sprintf("%s-%d-a", id, k), fmt.Sprintf("%s-%d-b", id, k))
+		call, result := callMessages(fmt.Sprintf("%s-%d-a", id, k), fmt.Sprintf("%s-%d-b", id, k))
 		for i := range result.Parts {
 			result.Parts[i].Source = src
-			result.Parts[i].Result.Text = h.text(5000)
+			result.Parts[i].Result.Text = h.randomText(5000)
 			if src.Tainted() {
 				result.Parts[i].Result.Text = "OUTSIDE " + result.Parts[i].Result.Text
 				call.Parts[i].Source = src
@@ -183,34 +183,34 @@ func (h *randomHistory) messages(id string) []llm.Message {
 	return append(msgs, end)
 }
 
-func (h *randomHistory) turn(n int) {
+func (h *randomHistory) addTurn(n int) {
 	id := fmt.Sprint("t", n)
-	msgs := h.messages(id)
+	msgs := h.randomMessages(id)
 	cut := 1 + 2*h.r.IntN((len(msgs)+1)/2) // after the question, or after a result
-	h.add("s", id, msgs[:cut]...)
+	h.addMessages("s", id, msgs[:cut]...)
 	if h.r.IntN(6) == 0 {
 		h.Sessions = session.New(h.store) // a restart
-		h.c = h.compactor(h.m, session.CompactorOptions{Chars: 8000})
+		h.c = h.newCompactor(h.m, session.CompactorOptions{Chars: 8000})
 	}
 	if h.r.IntN(4) == 0 {
-		before, recorded := h.history("s", id)
-		err := h.c.CompactForOverflow(h.t.Context(), h.m, "s", id, (chars(before)+chars(recorded))/(1+h.r.IntN(3)))
+		before, recorded := h.readHistory("s", id)
+		err := h.c.CompactForOverflow(h.t.Context(), h.m, "s", id, (countBytes(before)+countBytes(recorded))/(1+h.r.IntN(3)))
 		if err != nil && err != session.ErrNothing { //nolint:errorlint // it comes bare
 			h.t.Fatal(err)
 		}
-		h.check(id, n, len(msgs[:cut]))
+		h.checkWindow(id, n, len(msgs[:cut]))
 	}
-	h.add("s", id, msgs[cut:]...)
+	h.addMessages("s", id, msgs[cut:]...)
 	h.count += len(msgs)
 	if h.r.IntN(20) == 0 {
-		h.reset("s")
+		h.resetSession("s")
 		h.taint = 0
 	}
 	_ = h.c.CompactIfNeeded(h.t.Context(), "s", id, false) // CompactIfNeeded may fail because the model fails
-	h.check("next", n, 0)
+	h.checkWindow("next", n, 0)
 }
 
-func (h *randomHistory) check(turn string, n, recorded int) {
+func (h *randomHistory) checkWindow(turn string, n, recorded int) {
 	h.t.Helper()
 	before, own := h.historyOfFileAndCache("s", turn)
 	window := append(append([]llm.Message{}, before...), own...)

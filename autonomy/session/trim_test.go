@@ -28,25 +28,25 @@ func TestTrim_KeepsWholeTurns(t *testing.T) {
 			for n := range 30 {
 				id := fmt.Sprint("t", n)
 				f.historyOfFileAndCache("s", id)
-				msgs := []llm.Message{user(strings.Repeat("q", r.IntN(6000)))}
+				msgs := []llm.Message{userMessage(strings.Repeat("q", r.IntN(6000)))}
 				for k := range r.IntN(12) {
-					call, result := calls(fmt.Sprintf("%s-%d", id, k))
+					call, result := callMessages(fmt.Sprintf("%s-%d", id, k))
 					result.Parts[0].Result.Text = strings.Repeat("r", r.IntN(9000))
 					msgs = append(msgs, call, result)
 				}
 				msgs = append(msgs, assistantMessage("done"))
 				half := len(msgs) / 2
-				f.add("s", id, msgs[:half]...)
-				f.add("s", id, msgs[half:]...)
+				f.addMessages("s", id, msgs[:half]...)
+				f.addMessages("s", id, msgs[half:]...)
 				all = append(all, turn{id, msgs})
 				switch r.IntN(12) {
 				case 0:
-					f.reset("s")
+					f.resetSession("s")
 					from = len(all)
 				case 1:
 					f.Sessions = session.New(f.store) // a restart
 				}
-				fatal(t, f.Trim(t.Context(), "s"))
+				failOnError(t, f.Trim(t.Context(), "s"))
 				window, _ := f.historyOfFileAndCache("s", "next")
 				wellFormed(t, window)
 				// The window is a sequence of complete turns that ends with the newest turn.
@@ -58,8 +58,8 @@ func TestTrim_KeepsWholeTurns(t *testing.T) {
 				for _, tn := range all[start:] {
 					want = append(want, tn.msgs...)
 				}
-				if !equal(want, window) {
-					t.Fatalf("window after turn %d: %v", n, texts(window))
+				if !equalMessages(want, window) {
+					t.Fatalf("window after turn %d: %v", n, formatMessages(window))
 				}
 				for _, m := range window {
 					chars += session.MessageBytes(m)
@@ -77,20 +77,20 @@ func TestTrim_KeepsWholeTurns(t *testing.T) {
 
 func TestTrim_SmallHistories(t *testing.T) {
 	f := newSessions(t)
-	fatal(t, f.Trim(t.Context(), "never seen"))
-	f.history("empty", "t1")
-	fatal(t, f.Trim(t.Context(), "empty"))
-	f.add("one", "t1", user(strings.Repeat("x", 2*session.MaxChars)), assistantMessage("y"))
-	f.history("one", "t1")
-	fatal(t, f.Trim(t.Context(), "one"))
+	failOnError(t, f.Trim(t.Context(), "never seen"))
+	f.readHistory("empty", "t1")
+	failOnError(t, f.Trim(t.Context(), "empty"))
+	f.addMessages("one", "t1", userMessage(strings.Repeat("x", 2*session.MaxChars)), assistantMessage("y"))
+	f.readHistory("one", "t1")
+	failOnError(t, f.Trim(t.Context(), "one"))
 	if b, _ := f.historyOfFileAndCache("one", "t2"); len(b) != 2 {
 		t.Error("the only turn was cut")
 	}
-	f.add("one", "t2", user("small"), assistantMessage("tiny"))
+	f.addMessages("one", "t2", userMessage("small"), assistantMessage("tiny"))
 	f.Sessions = session.New(f.store) // the window is not in the cache of the new Sessions
-	fatal(t, f.Trim(t.Context(), "one"))
-	if b, _ := f.historyOfFileAndCache("one", "t3"); !slices.Equal(texts(b), []string{"user: small", "assistant: tiny"}) {
-		t.Errorf("%v", texts(b))
+	failOnError(t, f.Trim(t.Context(), "one"))
+	if b, _ := f.historyOfFileAndCache("one", "t3"); !slices.Equal(formatMessages(b), []string{"user: small", "assistant: tiny"}) {
+		t.Errorf("%v", formatMessages(b))
 	}
 }
 
@@ -99,17 +99,17 @@ func TestReset_RacesWithReading(t *testing.T) {
 	f := newSessions(t)
 	for i := range 60 {
 		id := fmt.Sprint("s", i)
-		f.add(id, "t1", user("old"))
+		f.addMessages(id, "t1", userMessage("old"))
 		var wg sync.WaitGroup
 		wg.Go(func() {
 			if _, _, err := f.History(context.Background(), id, "t2"); err != nil {
 				t.Error(err)
 			}
 		})
-		wg.Go(func() { f.reset(id) })
+		wg.Go(func() { f.resetSession(id) })
 		wg.Wait()
-		if b, _ := f.history(id, "t2"); len(b) != 0 {
-			t.Fatalf("round %d: %v", i, texts(b))
+		if b, _ := f.readHistory(id, "t2"); len(b) != 0 {
+			t.Fatalf("round %d: %v", i, formatMessages(b))
 		}
 	}
 }
@@ -127,7 +127,7 @@ func TestHistory_ManyConversations(t *testing.T) {
 					t.Errorf("history of %s before %s: %d messages, %v", id, turn, len(before), err)
 				}
 				err = f.store.Write(t.Context(), func(tx *store.Tx) error {
-					return f.AppendTx(tx, id, turn, []llm.Message{user(id), assistantMessage(turn)})
+					return f.AppendTx(tx, id, turn, []llm.Message{userMessage(id), assistantMessage(turn)})
 				})
 				if err != nil {
 					t.Error(err)
@@ -147,7 +147,7 @@ func TestHistory_ManyConversations(t *testing.T) {
 func TestInfo(t *testing.T) {
 	f := newSessions(t)
 	touch := func(id string, turn bool) {
-		f.write(func(tx *store.Tx) error { return f.TouchTx(tx, id, "web", "c", turn) })
+		f.writeTx(func(tx *store.Tx) error { return f.TouchTx(tx, id, "web", "c", turn) })
 	}
 	if _, ok, err := f.Get(t.Context(), "s"); ok || err != nil {
 		t.Errorf("Get of an unknown session = %v, %v", ok, err)

@@ -32,7 +32,7 @@ type member struct {
 	mode             fs.FileMode
 }
 
-func archives(t *testing.T, members ...member) map[string]string {
+func makeArchives(t *testing.T, members ...member) map[string]string {
 	t.Helper()
 	dir := t.TempDir()
 	var tb, zb bytes.Buffer
@@ -46,10 +46,10 @@ func archives(t *testing.T, members ...member) map[string]string {
 		if m.link != "" {
 			h.Typeflag, h.Linkname, h.Size = tar.TypeSymlink, m.link, 0
 		}
-		fatal(t, tw.WriteHeader(h))
+		failOnError(t, tw.WriteHeader(h))
 		if m.link == "" {
 			_, err := tw.Write([]byte(m.text))
-			fatal(t, err)
+			failOnError(t, err)
 		}
 		zh := &zip.FileHeader{Name: m.name, Method: zip.Deflate}
 		zh.SetMode(0o644 | m.mode)
@@ -59,45 +59,45 @@ func archives(t *testing.T, members ...member) map[string]string {
 			body = m.link
 		}
 		w, err := zw.CreateHeader(zh)
-		fatal(t, err)
+		failOnError(t, err)
 		_, err = w.Write([]byte(body))
-		fatal(t, err)
+		failOnError(t, err)
 	}
-	fatal(t, errors.Join(tw.Close(), gz.Close(), zw.Close()))
+	failOnError(t, errors.Join(tw.Close(), gz.Close(), zw.Close()))
 	out := map[string]string{"tar": filepath.Join(dir, "x.tar.gz"), "zip": filepath.Join(dir, "x.zip")}
-	fatal(t, os.WriteFile(out["tar"], tb.Bytes(), 0o600))
-	fatal(t, os.WriteFile(out["zip"], zb.Bytes(), 0o600))
+	failOnError(t, os.WriteFile(out["tar"], tb.Bytes(), 0o600))
+	failOnError(t, os.WriteFile(out["zip"], zb.Bytes(), 0o600))
 	return out
 }
 
-func manifest(name string) string {
+func buildManifest(name string) string {
 	return "---\nname: " + name + "\ndescription: Handles " + name + ".\n---\nDo it.\n"
 }
 
 // Archives are read completely or refused. No file is written outside of the skill's folder.
 func TestSource_Archives(t *testing.T) {
-	tea, wine := member{name: "repo-main/skills/tea/SKILL.md", text: manifest("tea")}, member{name: "repo-main/skills/wine/SKILL.md", text: manifest("wine")}
+	tea, wine := member{name: "repo-main/skills/tea/SKILL.md", text: buildManifest("tea")}, member{name: "repo-main/skills/wine/SKILL.md", text: buildManifest("wine")}
 	script := member{name: "repo-main/skills/tea/scripts/brew.sh", text: "echo brew", mode: 0o100}
 	for _, tc := range []struct {
 		name, within, want string // want: part of the error, "" if the skill tea is read
 		members            []member
 	}{
-		{"at the top", "", "", []member{{name: "SKILL.md", text: manifest("tea")}}},
-		{"in a folder of another name", "", "", []member{{name: "tea-1.0/SKILL.md", text: manifest("tea")}, {name: "tea-1.0/a.md", text: "x"}}},
+		{"at the top", "", "", []member{{name: "SKILL.md", text: buildManifest("tea")}}},
+		{"in a folder of another name", "", "", []member{{name: "tea-1.0/SKILL.md", text: buildManifest("tea")}, {name: "tea-1.0/a.md", text: "x"}}},
 		{"the only skill", "", "", []member{tea, script, {name: "repo-main/README.md", text: "x"}}},
 		{"one of two", "skills/tea", "", []member{tea, wine, script}},
 		{"two", "", "contains 2 skills (skills/tea, skills/wine); choose one with --path", []member{tea, wine}},
 		{"no such path", "skills/beer", "choose one of: skills/tea, skills/wine", []member{tea, wine}},
 		{"none", "", "contains no SKILL.md", []member{{name: "a.md", text: "x"}}},
-		{"another name", "", "differs from the name of the folder", []member{{name: "r/tee/SKILL.md", text: manifest("tea")}, {name: "r/x", text: "x"}}},
-		{"a link", "", "not a regular file", []member{{name: "SKILL.md", text: manifest("tea")}, {name: "key", link: "/etc/passwd"}}},
-		{"a way up", "", "outside the archive", []member{{name: "SKILL.md", text: manifest("tea")}, {name: "../evil", text: "x"}}},
-		{"a bomb", "", "larger than", []member{{name: "SKILL.md", text: manifest("tea")}, {name: "zeros", text: strings.Repeat("\x00", maxRepo+1)}}},
-		{"a large file", "", "larger than 8 MB", []member{{name: "SKILL.md", text: manifest("tea")}, {name: "zeros", text: strings.Repeat("\x00", maxFile+1)}}},
-		{"a deep folder", "", "nested deeper", []member{{name: "SKILL.md", text: manifest("tea")}, {name: strings.Repeat("a/", maxDepth) + "b", text: "x"}}},
-		{"a hidden name", "", "is not allowed", []member{{name: "SKILL.md", text: manifest("tea")}, {name: "a\u202eb", text: "x"}}},
+		{"another name", "", "differs from the name of the folder", []member{{name: "r/tee/SKILL.md", text: buildManifest("tea")}, {name: "r/x", text: "x"}}},
+		{"a link", "", "not a regular file", []member{{name: "SKILL.md", text: buildManifest("tea")}, {name: "key", link: "/etc/passwd"}}},
+		{"a way up", "", "outside the archive", []member{{name: "SKILL.md", text: buildManifest("tea")}, {name: "../evil", text: "x"}}},
+		{"a bomb", "", "larger than", []member{{name: "SKILL.md", text: buildManifest("tea")}, {name: "zeros", text: strings.Repeat("\x00", maxRepo+1)}}},
+		{"a large file", "", "larger than 8 MB", []member{{name: "SKILL.md", text: buildManifest("tea")}, {name: "zeros", text: strings.Repeat("\x00", maxFile+1)}}},
+		{"a deep folder", "", "nested deeper", []member{{name: "SKILL.md", text: buildManifest("tea")}, {name: strings.Repeat("a/", maxDepth) + "b", text: "x"}}},
+		{"a hidden name", "", "is not allowed", []member{{name: "SKILL.md", text: buildManifest("tea")}, {name: "a\u202eb", text: "x"}}},
 	} {
-		for kind, path := range archives(t, tc.members...) {
+		for kind, path := range makeArchives(t, tc.members...) {
 			c, err := Source{}.Read(t.Context(), path, tc.within)
 			switch {
 			case tc.want == "" && (err != nil || c.Name != "tea"):
@@ -108,7 +108,7 @@ func TestSource_Archives(t *testing.T) {
 			if tc.name == "one of two" && runtime.GOOS != "windows" {
 				h := newHome(t)
 				_, err := h.Add(t.Context(), c, AddOptions{})
-				fatal(t, err)
+				failOnError(t, err)
 				fi, err := os.Stat(filepath.Join(h.Paths.SkillsDir(), "tea", "scripts", "brew.sh"))
 				if err != nil || fi.Mode().Perm() != 0o700 || !h.Library().List()[0].Trusted() {
 					t.Errorf("Stat = %v, %v", fi, err)
@@ -128,7 +128,7 @@ func (toServer) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, er
 	return []netip.Addr{netip.MustParseAddr(safehttptest.Public)}, nil
 }
 
-func (s toServer) dial(ctx context.Context, _ netip.AddrPort) (net.Conn, error) {
+func (s toServer) dialServer(ctx context.Context, _ netip.AddrPort) (net.Conn, error) {
 	return (&net.Dialer{}).DialContext(ctx, "tcp", s.addr)
 }
 
@@ -140,16 +140,16 @@ func TestSource_GitRepository(t *testing.T) {
 		t.Skip("git is not installed")
 	}
 	where, err := exec.CommandContext(t.Context(), git, "--exec-path").Output()
-	fatal(t, err)
+	failOnError(t, err)
 	backend := filepath.Join(strings.TrimSpace(string(where)), "git-http-backend")
 	if _, err := os.Stat(backend); err != nil {
 		t.Skip("git http-backend is not installed")
 	}
 	root := t.TempDir()
 	work := filepath.Join(root, "work")
-	put(t, filepath.Join(work, "skills"), "tea", "---\nWarm the pot.\n", "scripts/brew.sh", "echo brew")
-	put(t, filepath.Join(work, "skills"), "wine", "---\nOpen the bottle.\n")
-	fatal(t, os.WriteFile(filepath.Join(work, ".gitattributes"), []byte("* filter=evil\n"), 0o600))
+	writeSkill(t, filepath.Join(work, "skills"), "tea", "---\nWarm the pot.\n", "scripts/brew.sh", "echo brew")
+	writeSkill(t, filepath.Join(work, "skills"), "wine", "---\nOpen the bottle.\n")
+	failOnError(t, os.WriteFile(filepath.Join(work, ".gitattributes"), []byte("* filter=evil\n"), 0o600))
 	run := func(args ...string) {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), git, append([]string{"-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "init.defaultBranch=main"}, args...)...)
@@ -161,7 +161,7 @@ func TestSource_GitRepository(t *testing.T) {
 	run("init", "-q")
 	run("add", ".")
 	run("commit", "-qm", "skills")
-	fatal(t, os.Rename(filepath.Join(work, ".git"), filepath.Join(root, "repo.git")))
+	failOnError(t, os.Rename(filepath.Join(work, ".git"), filepath.Join(root, "repo.git")))
 	served := &cgi.Handler{Path: backend, Env: []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*"}}
 	served.Stderr = io.Discard
 	srv := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -173,11 +173,11 @@ func TestSource_GitRepository(t *testing.T) {
 	}))
 	defer srv.Close()
 	ca := filepath.Join(root, "ca.pem")
-	fatal(t, os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw}), 0o600))
+	failOnError(t, os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw}), 0o600))
 	t.Setenv("GIT_SSL_CAINFO", ca)
 	to := toServer{srv.Listener.Addr().String()}
-	network, err := safehttp.New(safehttp.Options{Resolver: to, Dial: to.dial})
-	fatal(t, err)
+	network, err := safehttp.New(safehttp.Options{Resolver: to, Dial: to.dialServer})
+	failOnError(t, err)
 	s := Source{Network: network, Git: git}
 
 	c, err := s.Read(t.Context(), "https://example.com/repo.git", "skills/tea")
@@ -210,17 +210,17 @@ func TestSource_GitRepository(t *testing.T) {
 func TestHome_CleansUpAfterACrash(t *testing.T) {
 	h := newHome(t)
 	src := t.TempDir()
-	add(t, h, put(t, src, "tea", "---\nOld.\n"))
+	addSkill(t, h, writeSkill(t, src, "tea", "---\nOld.\n"))
 	root := h.Paths.SkillsDir()
-	fatal(t, os.MkdirAll(filepath.Join(root, stagingPrefix+"1", "scripts"), 0o700))
-	fatal(t, os.MkdirAll(filepath.Join(root, removedPrefix+"2", "skill"), 0o700))
+	failOnError(t, os.MkdirAll(filepath.Join(root, stagingPrefix+"1", "scripts"), 0o700))
+	failOnError(t, os.MkdirAll(filepath.Join(root, removedPrefix+"2", "skill"), 0o700))
 	aside := filepath.Join(root, replacedPrefix+"tea.3")
-	fatal(t, os.Mkdir(aside, 0o700))
-	fatal(t, os.Rename(filepath.Join(root, "tea"), filepath.Join(aside, "skill")))
+	failOnError(t, os.Mkdir(aside, 0o700))
+	failOnError(t, os.Rename(filepath.Join(root, "tea"), filepath.Join(aside, "skill")))
 	if n := len(h.Library().List()); n != 0 {
 		t.Errorf("%d skills are listed before the change is complete", n)
 	}
-	add(t, h, put(t, src, "wine", "---\nNew.\n"))
+	addSkill(t, h, writeSkill(t, src, "wine", "---\nNew.\n"))
 	var got []string
 	for _, s := range h.Library().List() {
 		got = append(got, s.Name+" "+s.State)
@@ -231,8 +231,8 @@ func TestHome_CleansUpAfterACrash(t *testing.T) {
 	if list, err := os.ReadDir(root); err != nil || len(list) != 3 { // the lock file stays
 		t.Errorf("%v, %v", list, err)
 	}
-	c, err := Source{}.Read(t.Context(), put(t, t.TempDir(), "tea", "---\nNewer.\n"), "")
-	fatal(t, err)
+	c, err := Source{}.Read(t.Context(), writeSkill(t, t.TempDir(), "tea", "---\nNewer.\n"), "")
+	failOnError(t, err)
 	if _, err := h.Add(t.Context(), c, AddOptions{}); !errors.Is(err, ErrExists) {
 		t.Errorf("Add of an existing skill = %v, want ErrExists", err)
 	}

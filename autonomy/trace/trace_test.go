@@ -28,7 +28,7 @@ func openStore(t *testing.T) *store.Store {
 	return s
 }
 
-func write(t *testing.T, s *store.Store, do func(tx *store.Tx) error) {
+func writeTx(t *testing.T, s *store.Store, do func(tx *store.Tx) error) {
 	t.Helper()
 	if err := s.Write(t.Context(), do); err != nil {
 		t.Fatal(err)
@@ -39,8 +39,8 @@ func TestReadTurn_ReturnsTheFirstTraceOfAnEvent(t *testing.T) {
 	s := openStore(t)
 	at := time.UnixMilli(1_700_000_000_000).UTC()
 	want := trace.Turn{How: "turn", Model: "m", Rounds: 2, Usage: llm.Usage{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4, Known: true}, Tainted: true, StartedAt: at, EndedAt: at.Add(time.Second)}
-	write(t, s, func(tx *store.Tx) error { return trace.WriteTurnTx(tx, "e", "s", want) })
-	write(t, s, func(tx *store.Tx) error { return trace.WriteTurnTx(tx, "e", "s", trace.Turn{How: "error"}) })
+	writeTx(t, s, func(tx *store.Tx) error { return trace.WriteTurnTx(tx, "e", "s", want) })
+	writeTx(t, s, func(tx *store.Tx) error { return trace.WriteTurnTx(tx, "e", "s", trace.Turn{How: "error"}) })
 	got, err := trace.ReadTurn(s.Reader(t.Context()), "e")
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +62,7 @@ func TestTicks_KeepTheLastStateOfAnEvent(t *testing.T) {
 		{Tick: first, Event: "a", Woke: trace.WokeClock, Rule: "r2", State: trace.TickRetry},
 		{Tick: second, Event: "a", Woke: trace.WokeSlot, Rule: "r3", State: trace.TickDone},
 	} {
-		write(t, s, func(tx *store.Tx) error { return trace.WriteTickTx(tx, x) })
+		writeTx(t, s, func(tx *store.Tx) error { return trace.WriteTickTx(tx, x) })
 	}
 	q := s.Reader(t.Context())
 	for id, want := range map[string]string{"": second, "a": second, "b": first, first: first, "other": ""} {
@@ -91,7 +91,7 @@ func TestPruneTicks_RemovesOnlyOldTicks(t *testing.T) {
 	s := openStore(t)
 	old, recent := "01800000-0000-7000-8000-000000000000", bus.NewID() // old: of 2022
 	for _, tick := range []string{old, recent} {
-		write(t, s, func(tx *store.Tx) error { return trace.WriteTickTx(tx, trace.Tick{Tick: tick, Event: "e"}) })
+		writeTx(t, s, func(tx *store.Tx) error { return trace.WriteTickTx(tx, trace.Tick{Tick: tick, Event: "e"}) })
 	}
 	for _, c := range []struct {
 		keep time.Duration

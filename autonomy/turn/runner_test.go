@@ -59,7 +59,7 @@ func TestRunner_AnswerDuringSuspension(t *testing.T) {
 				t.Fatalf("%+v, %v", s.dec, err)
 			}
 			if answered {
-				write(t, r.o.Store, func(tx *store.Tx) error {
+				writeTx(t, r.o.Store, func(tx *store.Tx) error {
 					if _, err := r.o.Guard.AnswerTx(tx, s.dec.Approval, guard.Answer{Approved: true}); err != nil {
 						return err
 					}
@@ -81,7 +81,7 @@ func TestRunner_AnswerDuringSuspension(t *testing.T) {
 	}
 }
 
-func write(t *testing.T, db *store.Store, fn func(tx *store.Tx) error) {
+func writeTx(t *testing.T, db *store.Store, fn func(tx *store.Tx) error) {
 	t.Helper()
 	if err := db.Write(t.Context(), fn); err != nil {
 		t.Fatal(err)
@@ -90,7 +90,7 @@ func write(t *testing.T, db *store.Store, fn func(tx *store.Tx) error) {
 
 func takeSteering(t *testing.T, r *turnRun) {
 	t.Helper()
-	write(t, r.o.Store, func(tx *store.Tx) error { return r.o.Bus.Inbox.ResumeTx(tx, r.t.Event.ID) })
+	writeTx(t, r.o.Store, func(tx *store.Tx) error { return r.o.Bus.Inbox.ResumeTx(tx, r.t.Event.ID) })
 	events, _, err := r.o.Bus.Inbox.Claim(t.Context(), 1)
 	if err != nil || len(events) != 1 {
 		t.Fatal(events, err)

@@ -65,7 +65,7 @@ func newFixture(t *testing.T) *fixture {
 	f := &fixture{t: t}
 	var err error
 	f.store, err = storetest.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), []store.MigrationSet{bus.Migrations(), guard.Migrations()}, store.Options{})
-	fatal(t, err)
+	failOnError(t, err)
 	t.Cleanup(func() {
 		if err := f.store.Close(); err != nil {
 			t.Error(err)
@@ -73,27 +73,27 @@ func newFixture(t *testing.T) *fixture {
 	})
 	f.bus = bus.New(f.store, bus.Options{})
 	f.guard, err = guard.New(f.store, guard.Options{})
-	fatal(t, err)
-	fatal(t, f.guard.InitKeys(t.Context()))
+	failOnError(t, err)
+	failOnError(t, f.guard.InitKeys(t.Context()))
 	catalog, err := tools.NewCatalog(f.valueTool("set_value"))
-	fatal(t, err)
+	failOnError(t, err)
 	f.Reverter, err = New(Options{Store: f.store, Bus: f.bus, Guard: f.guard, Catalog: catalog, Acts: []tools.Tool{f.valueTool("change_config")}})
-	fatal(t, err)
+	failOnError(t, err)
 	return f
 }
 
-func fatal(t *testing.T, err error) {
+func failOnError(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
 }
 
-// record records an action of an event in a session.
-func (f *fixture) record(call, event, session string) {
+// recordAction records an action of an event in a session.
+func (f *fixture) recordAction(call, event, session string) {
 	f.t.Helper()
 	e := bus.Entry{Call: call, Event: event, Session: session, Tool: "set_value", Args: []byte(`{}`), State: bus.CallDone, UndoLabel: "restore " + call, Undo: []byte(`"` + call + `"`), Source: provenance.Tool}
-	fatal(f.t, f.store.Write(f.t.Context(), func(tx *store.Tx) error { return f.bus.Ledger.RecordTx(tx, e) }))
+	failOnError(f.t, f.store.Write(f.t.Context(), func(tx *store.Tx) error { return f.bus.Ledger.RecordTx(tx, e) }))
 }
 
 func TestNew_RejectsMissingOptions(t *testing.T) {
@@ -105,7 +105,7 @@ func TestNew_RejectsMissingOptions(t *testing.T) {
 func TestUndoable_SelectsActions(t *testing.T) {
 	f := newFixture(t)
 	for _, a := range [][3]string{{"a1", "a", "here"}, {"a2", "a", "here"}, {"b1", "b", "there"}} {
-		f.record(a[0], a[1], a[2])
+		f.recordAction(a[0], a[1], a[2])
 	}
 	for _, c := range []struct {
 		name string
@@ -120,7 +120,7 @@ func TestUndoable_SelectsActions(t *testing.T) {
 		{"a call", tools.UndoRequest{ID: "a1"}, []string{"a1"}},
 	} {
 		list, err := f.Undoable(t.Context(), c.r)
-		fatal(t, err)
+		failOnError(t, err)
 		var got []string
 		for _, e := range list {
 			got = append(got, e.Call)
@@ -139,9 +139,9 @@ func TestUndoable_SelectsActions(t *testing.T) {
 
 func TestUndo_RevertsAndRedoes(t *testing.T) {
 	f := newFixture(t)
-	f.record("a1", "a", "s")
+	f.recordAction("a1", "a", "s")
 	r, err := f.Undo(t.Context(), tools.UndoRequest{By: "x", Origin: "web"})
-	fatal(t, err)
+	failOnError(t, err)
 	if r.Text != "undid a1" || f.value != "undid a1" || r.Source != provenance.Tool {
 		t.Errorf("%+v, value %q", r, f.value)
 	}
@@ -157,7 +157,7 @@ func TestUndo_RevertsAndRedoes(t *testing.T) {
 	var actions []string
 	for _, by := range []string{"x", "y"} {
 		list, err := f.guard.Audit(t.Context(), by, 0, 10)
-		fatal(t, err)
+		failOnError(t, err)
 		for _, a := range list {
 			actions = append(actions, by+" "+a.Action+" "+a.Outcome)
 		}
@@ -169,8 +169,8 @@ func TestUndo_RevertsAndRedoes(t *testing.T) {
 
 func TestUndo_RecordsFailures(t *testing.T) {
 	f := newFixture(t)
-	f.record("a1", "a", "s")
-	fatal(t, f.store.Write(t.Context(), func(tx *store.Tx) error {
+	f.recordAction("a1", "a", "s")
+	failOnError(t, f.store.Write(t.Context(), func(tx *store.Tx) error {
 		_, err := tx.Exec(`UPDATE ledger SET undo = 'nonsense'`)
 		return err
 	}))
@@ -187,7 +187,7 @@ func TestUndo_RecordsFailures(t *testing.T) {
 // run the command.
 func TestJournal_OnlyTheUserUndoesACommand(t *testing.T) {
 	f := newFixture(t)
-	fatal(t, f.Journal(t.Context(), "change_config", "Changed the configuration", tools.NewUndo("restore the configuration", "before")))
+	failOnError(t, f.Journal(t.Context(), "change_config", "Changed the configuration", tools.NewUndo("restore the configuration", "before")))
 	if _, err := f.Undo(t.Context(), tools.UndoRequest{By: "x"}); tools.CodeOf(err) != tools.PolicyDenied || f.value != "" {
 		t.Errorf("a model undid the command: %v, value %q", err, f.value)
 	}
@@ -196,11 +196,11 @@ func TestJournal_OnlyTheUserUndoesACommand(t *testing.T) {
 	}
 }
 
-// send records a delayed email. If late is true, the send can no longer be canceled.
-func (f *fixture) send(call, event, session string, late bool) {
+// recordSend records a delayed email. If late is true, the send can no longer be canceled.
+func (f *fixture) recordSend(call, event, session string, late bool) {
 	f.t.Helper()
 	now := time.Now()
-	fatal(f.t, f.store.Write(f.t.Context(), func(tx *store.Tx) error {
+	failOnError(f.t, f.store.Write(f.t.Context(), func(tx *store.Tx) error {
 		at := now.Add(time.Hour)
 		if late {
 			at = now
@@ -214,15 +214,15 @@ func (f *fixture) send(call, event, session string, late bool) {
 	}))
 	if late {
 		_, err := f.bus.Scheduled.Claim(f.t.Context(), 1)
-		fatal(f.t, err)
-		fatal(f.t, f.bus.Scheduled.Commit(f.t.Context(), call))
+		failOnError(f.t, err)
+		failOnError(f.t, f.bus.Scheduled.Commit(f.t.Context(), call))
 	}
 }
 
 func (f *fixture) sendState(call string) bus.SendState {
 	f.t.Helper()
 	s, err := f.bus.Scheduled.Get(f.store.Reader(f.t.Context()), call)
-	fatal(f.t, err)
+	failOnError(f.t, err)
 	return s.State
 }
 
@@ -231,18 +231,18 @@ func (f *fixture) sendState(call string) bus.SendState {
 func TestUndo_CancelsAllSendsOfARequest(t *testing.T) {
 	f := newFixture(t)
 	_, err := f.bus.Inbox.Put(t.Context(), bus.Event{ID: "a", Kind: bus.Message, Source: "web", Session: "s"})
-	fatal(t, err)
-	f.send("m1", "a", "s", false)
-	f.record("a1", "a", "s")
-	f.send("m2", "a", "s", false)
-	f.record("bad", "a", "s")
-	f.send("late", "a", "s", true)
-	fatal(t, f.store.Write(t.Context(), func(tx *store.Tx) error {
+	failOnError(t, err)
+	f.recordSend("m1", "a", "s", false)
+	f.recordAction("a1", "a", "s")
+	f.recordSend("m2", "a", "s", false)
+	f.recordAction("bad", "a", "s")
+	f.recordSend("late", "a", "s", true)
+	failOnError(t, f.store.Write(t.Context(), func(tx *store.Tx) error {
 		_, err := tx.Exec(`UPDATE ledger SET undo = 'nonsense' WHERE call = 'bad'`)
 		return err
 	}))
 	r, err := f.Undo(t.Context(), tools.UndoRequest{ID: "a", By: "x", Origin: "web"})
-	fatal(t, err)
+	failOnError(t, err)
 	for _, call := range []string{"m1", "m2"} {
 		if s := f.sendState(call); s != bus.SendCancelled {
 			t.Errorf("%s is %s", call, s)
@@ -268,9 +268,9 @@ These were not undone:
 func TestUndo_ReportsASendThatAnotherRequestCanceled(t *testing.T) {
 	f := newFixture(t)
 	_, err := f.bus.Inbox.Put(t.Context(), bus.Event{ID: "a", Kind: bus.Message, Source: "web", Session: "s"})
-	fatal(t, err)
-	f.send("m1", "a", "s", false)
-	fatal(t, f.store.Write(t.Context(), func(tx *store.Tx) error { // the other request cancels the send after this request has selected it
+	failOnError(t, err)
+	f.recordSend("m1", "a", "s", false)
+	failOnError(t, f.store.Write(t.Context(), func(tx *store.Tx) error { // the other request cancels the send after this request has selected it
 		_, err := f.bus.Scheduled.CancelTx(tx, "m1", "canceled by the user")
 		return err
 	}))
@@ -284,10 +284,10 @@ func TestUndo_ReportsASendThatAnotherRequestCanceled(t *testing.T) {
 func TestUndo_SkipsASendThatWasForgotten(t *testing.T) {
 	f := newFixture(t)
 	_, err := f.bus.Inbox.Put(t.Context(), bus.Event{ID: "a", Kind: bus.Message, Source: "web", Session: "s"})
-	fatal(t, err)
-	f.record("a1", "a", "s")
-	f.send("m1", "a", "s", false)
-	fatal(t, f.store.Write(t.Context(), func(tx *store.Tx) error {
+	failOnError(t, err)
+	f.recordAction("a1", "a", "s")
+	f.recordSend("m1", "a", "s", false)
+	failOnError(t, f.store.Write(t.Context(), func(tx *store.Tx) error {
 		_, err := f.bus.Scheduled.CancelTx(tx, "m1", "its text was forgotten")
 		return err
 	}))
@@ -306,8 +306,8 @@ func TestUndo_SkipsASendThatWasForgotten(t *testing.T) {
 func TestUndo_CancelsASendWhileAnotherUndoRuns(t *testing.T) {
 	f := newFixture(t)
 	f.slow = make(chan struct{})
-	f.record("a1", "a", "there")
-	f.send("m1", "b", "here", false)
+	f.recordAction("a1", "a", "there")
+	f.recordSend("m1", "b", "here", false)
 	done := make(chan error, 1)
 	go func() {
 		_, err := f.Undo(context.Background(), tools.UndoRequest{ID: "a1"})
@@ -323,7 +323,7 @@ func TestUndo_CancelsASendWhileAnotherUndoRuns(t *testing.T) {
 	}()
 	select {
 	case err := <-canceled:
-		fatal(t, err)
+		failOnError(t, err)
 	case <-ctx.Done():
 		t.Error("the cancellation waits for the other undo")
 	}
@@ -331,15 +331,15 @@ func TestUndo_CancelsASendWhileAnotherUndoRuns(t *testing.T) {
 		t.Errorf("the mail is %s", s)
 	}
 	<-f.slow
-	fatal(t, <-done)
+	failOnError(t, <-done)
 }
 
 // If two requests undo the last action, the second one undoes the action before it.
 func TestUndo_SecondRequestSelectsAgain(t *testing.T) {
 	f := newFixture(t)
 	f.slow = make(chan struct{})
-	f.record("a1", "a", "s")
-	f.record("a2", "b", "s")
+	f.recordAction("a1", "a", "s")
+	f.recordAction("a2", "b", "s")
 	done := make(chan string, 2)
 	for range 2 {
 		go func() {
@@ -385,7 +385,7 @@ func TestUndoByMessage_RefersToTheLastAction(t *testing.T) {
 			put := func(id string, at time.Duration) bus.Event {
 				e := bus.Event{ID: id, Kind: bus.Message, Source: "web", Session: "s", Channel: "web", Text: "undo that", Provenance: provenance.Owner, ReceivedAt: start.Add(at)}
 				_, err := f.bus.Inbox.Put(t.Context(), e)
-				fatal(t, err)
+				failOnError(t, err)
 				return e
 			}
 			if tc.first {
@@ -396,7 +396,7 @@ func TestUndoByMessage_RefersToTheLastAction(t *testing.T) {
 				put("other", tc.received)
 			}
 			ask := put("ask", 20*time.Second)
-			fatal(t, f.store.Write(t.Context(), func(tx *store.Tx) error {
+			failOnError(t, f.store.Write(t.Context(), func(tx *store.Tx) error {
 				_, err := tx.Exec(`UPDATE inbox SET state = 'done', done_at = ? WHERE id = 'acting'`, start.Add(11*time.Second).UnixMilli())
 				if tc.done > 0 {
 					_, err = tx.Exec(`UPDATE inbox SET state = 'done', done_at = ? WHERE id = 'other'`, start.Add(tc.done).UnixMilli())
@@ -406,8 +406,8 @@ func TestUndoByMessage_RefersToTheLastAction(t *testing.T) {
 				}
 				return err
 			}))
-			f.record("a1", "acting", "s")
-			fatal(t, f.store.Write(t.Context(), func(tx *store.Tx) error {
+			f.recordAction("a1", "acting", "s")
+			failOnError(t, f.store.Write(t.Context(), func(tx *store.Tx) error {
 				_, err := tx.Exec(`UPDATE ledger SET started_at = ?`, start.Add(action).UnixMilli())
 				return err
 			}))

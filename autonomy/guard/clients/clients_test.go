@@ -13,32 +13,32 @@ import (
 	"hob/platform/store/storetest"
 )
 
-func fatal(t testing.TB, err error) {
+func failOnError(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
 }
 
-func open(t *testing.T) (*clients.Store, *store.Store) {
+func openClients(t *testing.T) (*clients.Store, *store.Store) {
 	t.Helper()
 	db, err := storetest.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), []store.MigrationSet{guard.Migrations(), clients.Migrations()}, store.Options{})
-	fatal(t, err)
-	t.Cleanup(func() { fatal(t, db.Close()) })
+	failOnError(t, err)
+	t.Cleanup(func() { failOnError(t, db.Close()) })
 	g, err := guard.New(db, guard.Options{})
-	fatal(t, err)
-	fatal(t, g.InitKeys(t.Context()))
+	failOnError(t, err)
+	failOnError(t, g.InitKeys(t.Context()))
 	return clients.New(db, g), db
 }
 
 func TestStore_AuthenticatesOnlyTheTokenOfTheKind(t *testing.T) {
-	s, db := open(t)
+	s, db := openClients(t)
 	token, err := s.Create(t.Context(), clients.MCP, "laptop", []string{"recall", "list_tasks", "recall"}, time.Time{})
-	fatal(t, err)
+	failOnError(t, err)
 	other, err := s.Create(t.Context(), clients.A2A, "laptop", nil, time.Time{})
-	fatal(t, err)
+	failOnError(t, err)
 	c, err := s.Authenticate(t.Context(), clients.MCP, token)
-	fatal(t, err)
+	failOnError(t, err)
 	if c.Person() != "mcp:laptop" || !c.MayCall("recall") || c.MayCall("write_file") || len(c.Tools) != 2 {
 		t.Errorf("Authenticate() = %+v", c)
 	}
@@ -50,16 +50,16 @@ func TestStore_AuthenticatesOnlyTheTokenOfTheKind(t *testing.T) {
 		}
 	}
 	var stored int
-	fatal(t, db.Read().QueryRow(`SELECT count(*) FROM client_tokens WHERE instr(hash, ?) > 0 OR instr(id || name || tools, ?) > 0`, token, token).Scan(&stored))
+	failOnError(t, db.Read().QueryRow(`SELECT count(*) FROM client_tokens WHERE instr(hash, ?) > 0 OR instr(id || name || tools, ?) > 0`, token, token).Scan(&stored))
 	if stored > 0 {
 		t.Error("the database contains the token")
 	}
 }
 
 func TestStore_RejectsInvalidClients(t *testing.T) {
-	s, _ := open(t)
+	s, _ := openClients(t)
 	_, err := s.Create(t.Context(), clients.MCP, "laptop", nil, time.Time{})
-	fatal(t, err)
+	failOnError(t, err)
 	for name, x := range map[string]struct {
 		kind, name string
 		expires    time.Time
@@ -82,11 +82,11 @@ func TestStore_RejectsInvalidClients(t *testing.T) {
 }
 
 func TestStore_EndsTokens(t *testing.T) {
-	s, _ := open(t)
+	s, _ := openClients(t)
 	short, err := s.Create(t.Context(), clients.MCP, "short", nil, time.Now().Add(30*time.Millisecond))
-	fatal(t, err)
+	failOnError(t, err)
 	long, err := s.Create(t.Context(), clients.MCP, "long", nil, time.Now().Add(time.Hour))
-	fatal(t, err)
+	failOnError(t, err)
 	time.Sleep(40 * time.Millisecond)
 	if _, err := s.Authenticate(t.Context(), clients.MCP, short); !errors.Is(err, clients.ErrUnknownToken) {
 		t.Errorf("Authenticate() of an expired token = %v, want ErrUnknownToken", err)
@@ -98,7 +98,7 @@ func TestStore_EndsTokens(t *testing.T) {
 		t.Error(err)
 	}
 	c, err := s.Revoke(t.Context(), clients.MCP, "LONG")
-	fatal(t, err)
+	failOnError(t, err)
 	if _, err := s.Authenticate(t.Context(), clients.MCP, long); !errors.Is(err, clients.ErrUnknownToken) {
 		t.Errorf("Authenticate() of a revoked token = %v, want ErrUnknownToken", err)
 	}
@@ -108,7 +108,7 @@ func TestStore_EndsTokens(t *testing.T) {
 }
 
 func TestStore_SessionTokenIsValidWhileATurnRuns(t *testing.T) {
-	s, _ := open(t)
+	s, _ := openClients(t)
 	for _, name := range []string{"local", "LOCAL", "owner", "hob"} {
 		if _, err := s.Create(t.Context(), clients.MCP, name, nil, time.Time{}); !errors.Is(err, clients.ErrInvalid) {
 			t.Errorf("Create(%q) = %v, want an invalid name", name, err)
@@ -139,13 +139,13 @@ func TestStore_SessionTokenIsValidWhileATurnRuns(t *testing.T) {
 }
 
 func TestStore_RevokedTokenStaysRevokedAfterRestore(t *testing.T) {
-	s, db := open(t)
+	s, db := openClients(t)
 	_, err := s.Create(t.Context(), clients.MCP, "laptop", nil, time.Time{})
-	fatal(t, err)
+	failOnError(t, err)
 	list, err := s.List(t.Context(), clients.MCP)
-	fatal(t, err)
+	failOnError(t, err)
 	for _, want := range []bool{true, false} { // the second time, the row is gone
-		fatal(t, db.Write(t.Context(), func(tx *store.Tx) error {
+		failOnError(t, db.Write(t.Context(), func(tx *store.Tx) error {
 			found, err := clients.RevokeRestoredTx(tx, list[0].ID)
 			if found != want {
 				t.Errorf("RevokeRestoredTx() = %v, want %v", found, want)
@@ -156,7 +156,7 @@ func TestStore_RevokedTokenStaysRevokedAfterRestore(t *testing.T) {
 }
 
 func TestStore_JoinsRepeatedCalls(t *testing.T) {
-	s, db := open(t)
+	s, db := openClients(t)
 	c := clients.Client{ID: "c1", Kind: clients.MCP, Name: "laptop"}
 	n := 0
 	join := func(c clients.Client, hash string, open bool) (event string, err error) {
@@ -170,7 +170,7 @@ func TestStore_JoinsRepeatedCalls(t *testing.T) {
 		return event, err
 	}
 	first, err := join(c, "h", true)
-	fatal(t, err)
+	failOnError(t, err)
 	if again, err := join(c, "h", true); err != nil || again != first {
 		t.Errorf("repeated call = %q, %v, want %q", again, err, first)
 	}
@@ -192,9 +192,9 @@ func TestStore_JoinsRepeatedCalls(t *testing.T) {
 		t.Errorf("the last of 60 more calls = %v, want ErrTooManyCalls", err)
 	}
 	open, err := s.OpenCalls(t.Context(), c)
-	fatal(t, err)
+	failOnError(t, err)
 	for _, event := range open {
-		fatal(t, s.EndCall(t.Context(), c, event))
+		failOnError(t, s.EndCall(t.Context(), c, event))
 	}
 	if _, err := join(c, "new", true); err != nil {
 		t.Error(err)

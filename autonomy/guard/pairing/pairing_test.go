@@ -16,42 +16,42 @@ import (
 	"hob/platform/store/storetest"
 )
 
-func fatal(t testing.TB, err error) {
+func failOnError(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
 }
 
-func open(t *testing.T) *pairing.Pairings {
+func openPairings(t *testing.T) *pairing.Pairings {
 	t.Helper()
 	db, err := storetest.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), []store.MigrationSet{guard.Migrations(), pairing.Migrations()}, store.Options{})
-	fatal(t, err)
-	t.Cleanup(func() { fatal(t, db.Close()) })
+	failOnError(t, err)
+	t.Cleanup(func() { failOnError(t, db.Close()) })
 	g, err := guard.New(db, guard.Options{})
-	fatal(t, err)
-	fatal(t, g.InitKeys(t.Context()))
+	failOnError(t, err)
+	failOnError(t, g.InitKeys(t.Context()))
 	return pairing.New(db, g, pairing.Options{})
 }
 
 func sendCode(p *pairing.Pairings, t *testing.T, channel, sender, text string) bool {
 	t.Helper()
 	yes, err := p.Pair(t.Context(), channels.Inbound{Channel: channel, Chat: "7", Sender: sender, Text: text})
-	fatal(t, err)
+	failOnError(t, err)
 	return yes
 }
 
 func isOwner(p *pairing.Pairings, t *testing.T, channel, sender string) bool {
 	t.Helper()
 	yes, err := p.IsOwner(t.Context(), channel, sender)
-	fatal(t, err)
+	failOnError(t, err)
 	return yes
 }
 
 func TestCode_PairsOnce(t *testing.T) {
-	p := open(t)
+	p := openPairings(t)
 	c, err := p.NewCode(t.Context(), "chat", "cli")
-	fatal(t, err)
+	failOnError(t, err)
 	if len(c.Code) != 11 || time.Until(c.ExpiresAt) > 10*time.Minute {
 		t.Errorf("%+v", c)
 	}
@@ -81,12 +81,12 @@ func TestCode_PairsOnce(t *testing.T) {
 		t.Error("the sender is paired on another channel too")
 	}
 	list, err := p.List(t.Context())
-	fatal(t, err)
+	failOnError(t, err)
 	if len(list) != 1 || list[0].By != "cli" || list[0].Chat != "7" {
 		t.Fatalf("%+v", list)
 	}
 	_, err = p.Remove(t.Context(), list[0].ID, "cli")
-	fatal(t, err)
+	failOnError(t, err)
 	if isOwner(p, t, "chat", "ada") {
 		t.Error("the sender is still the owner after Remove")
 	}
@@ -96,9 +96,9 @@ func TestCode_PairsOnce(t *testing.T) {
 }
 
 func TestCode_IsInvalidAfterFiveGuesses(t *testing.T) {
-	p := open(t)
+	p := openPairings(t)
 	c, err := p.NewCode(t.Context(), "chat", "cli")
-	fatal(t, err)
+	failOnError(t, err)
 	for _, text := range []string{"hello", "the code is " + c.Code, c.Code + c.Code, strings.Repeat("2", 1000), "", "/pair"} {
 		if sendCode(p, t, "chat", "eve", text) {
 			t.Errorf("%q pairs", text)
@@ -113,7 +113,7 @@ func TestCode_IsInvalidAfterFiveGuesses(t *testing.T) {
 		t.Error("the code works after 5 wrong guesses")
 	}
 	second, err := p.NewCode(t.Context(), "chat", "cli")
-	fatal(t, err)
+	failOnError(t, err)
 	if sendCode(p, t, "chat", "ada", c.Code) || !sendCode(p, t, "chat", "ada", second.Code) {
 		t.Error("want only the new code to pair")
 	}
@@ -122,20 +122,20 @@ func TestCode_IsInvalidAfterFiveGuesses(t *testing.T) {
 // A code that was written in a group is invalid, so that another member cannot use it before the
 // owner does.
 func TestCode_IsInvalidAfterUseInAGroup(t *testing.T) {
-	p := open(t)
+	p := openPairings(t)
 	c, err := p.NewCode(t.Context(), "chat", "cli")
-	fatal(t, err)
+	failOnError(t, err)
 	group := func(text string) bool {
 		t.Helper()
 		yes, err := p.Pair(t.Context(), channels.Inbound{Channel: "chat", Chat: "g", Sender: "ada", Group: true, Text: text})
-		fatal(t, err)
+		failOnError(t, err)
 		return yes
 	}
 	if group("22222-22222") || !sendCode(p, t, "chat", "ada", c.Code) {
 		t.Error("a message in a group invalidates the code")
 	}
 	c, err = p.NewCode(t.Context(), "chat", "cli")
-	fatal(t, err)
+	failOnError(t, err)
 	if group(c.Code) || isOwner(p, t, "chat", "eve") || sendCode(p, t, "chat", "eve", c.Code) {
 		t.Error("a code written in a group pairs")
 	}
@@ -143,9 +143,9 @@ func TestCode_IsInvalidAfterUseInAGroup(t *testing.T) {
 
 // Guesses that come at the same time, from many senders, are counted one by one.
 func TestCode_CountsConcurrentGuesses(t *testing.T) {
-	p := open(t)
+	p := openPairings(t)
 	c, err := p.NewCode(t.Context(), "chat", "cli")
-	fatal(t, err)
+	failOnError(t, err)
 	var wg sync.WaitGroup
 	var paired atomic.Int32
 	for i := range 40 {
@@ -161,7 +161,7 @@ func TestCode_CountsConcurrentGuesses(t *testing.T) {
 		t.Error("the code is valid after 40 wrong guesses")
 	}
 	other, err := p.NewCode(t.Context(), "other", "cli")
-	fatal(t, err)
+	failOnError(t, err)
 	for range 9 {
 		sendCode(p, t, "chat", "eve", "22222-22222")
 	}
@@ -171,10 +171,10 @@ func TestCode_CountsConcurrentGuesses(t *testing.T) {
 }
 
 func TestCode_Expires(t *testing.T) {
-	p := open(t)
+	p := openPairings(t)
 	c, err := p.NewCode(t.Context(), "chat", "cli")
-	fatal(t, err)
-	fatal(t, p.Age(t.Context(), 10*time.Minute+time.Second))
+	failOnError(t, err)
+	failOnError(t, p.Age(t.Context(), 10*time.Minute+time.Second))
 	if sendCode(p, t, "chat", "ada", c.Code) {
 		t.Error("the code works after it expired")
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 func TestCases(t *testing.T) {
-	dir := folder(t, map[string]string{"a.cedar": `@id("night") @reason("it is night")
+	dir := writeFolder(t, map[string]string{"a.cedar": `@id("night") @reason("it is night")
 forbid(principal, action in Effect::"send", resource) when { context.hour >= 22 };
 @id("note") @ask("sure?")
 forbid(principal, action == Action::"write_file", resource) when { context.args.path like "*.md" };
@@ -42,9 +42,9 @@ name = "a rule that breaks is no rule that denies"
 tool = "write_file"
 expect = "deny"
 `))
-	fatal(t, err)
+	failOnError(t, err)
 	out, err := rules.New(dir, rules.Options{}).Try(t.Context(), cases)
-	fatal(t, err)
+	failOnError(t, err)
 	var got []string
 	for _, o := range out {
 		got = append(got, map[bool]string{true: "ok ", false: "wrong "}[o.OK]+o.Got+" "+o.By)

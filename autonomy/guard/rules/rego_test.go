@@ -32,7 +32,7 @@ func TestRego(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			o, err := judge(t, folder(t, map[string]string{"a.rego": "package hob\n\n" + tt.rule + "\n"}), facts(nil))
+			o, err := judgeInput(t, writeFolder(t, map[string]string{"a.rego": "package hob\n\n" + tt.rule + "\n"}), newInput(nil))
 			if err != nil || o.Verdict != tt.want || o.Rule != tt.rule2 {
 				t.Errorf("%+v, %v; want %s", o, err, tt.want)
 			}
@@ -53,8 +53,8 @@ func TestRego_Errors(t *testing.T) {
 		"an empty element":      {"package hob\n\ndeny contains 1 if true\n", "use a string"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o, err := judge(t, folder(t, map[string]string{"a.rego": tt.text}), facts(nil))
-			if err == nil || !matches(tt.want, err.Error()) {
+			o, err := judgeInput(t, writeFolder(t, map[string]string{"a.rego": tt.text}), newInput(nil))
+			if err == nil || !matchesPattern(tt.want, err.Error()) {
 				t.Errorf("%+v, %v; want an error like %q", o, err, tt.want)
 			}
 		})
@@ -63,17 +63,17 @@ func TestRego_Errors(t *testing.T) {
 
 // A Rego rule that runs too long is canceled.
 func TestRego_IsCanceledWhenTooSlow(t *testing.T) {
-	dir := folder(t, map[string]string{"a.rego": "package hob\n\ndeny contains \"x\" if {\n\tsome a in numbers.range(1, 3000)\n\tsome b in numbers.range(1, 3000)\n\tsome c in numbers.range(1, 3000)\n\ta * b * c < 0\n}\n"})
-	if _, err := rules.New(dir, rules.Options{Budget: time.Second}).Judge(t.Context(), facts(nil)); err == nil || !matches("took longer than", err.Error()) {
+	dir := writeFolder(t, map[string]string{"a.rego": "package hob\n\ndeny contains \"x\" if {\n\tsome a in numbers.range(1, 3000)\n\tsome b in numbers.range(1, 3000)\n\tsome c in numbers.range(1, 3000)\n\ta * b * c < 0\n}\n"})
+	if _, err := rules.New(dir, rules.Options{Budget: time.Second}).Judge(t.Context(), newInput(nil)); err == nil || !matchesPattern("took longer than", err.Error()) {
 		t.Error(err)
 	}
 }
 
 // Both languages apply together: the strictest verdict counts.
 func TestRules_StrictestOfBothLanguagesCounts(t *testing.T) {
-	dir := folder(t, map[string]string{"a.rego": "package hob\n\nask contains \"rego\" if true\n", "a.cedar": `@id("c") forbid(principal, action in Effect::"write", resource);`})
-	f := facts(func(f *guard.RuleInput) { f.Args = json.RawMessage(`{}`) })
-	if o, err := judge(t, dir, f); err != nil || o.Verdict != guard.Deny || o.Rule != "c" {
+	dir := writeFolder(t, map[string]string{"a.rego": "package hob\n\nask contains \"rego\" if true\n", "a.cedar": `@id("c") forbid(principal, action in Effect::"write", resource);`})
+	f := newInput(func(f *guard.RuleInput) { f.Args = json.RawMessage(`{}`) })
+	if o, err := judgeInput(t, dir, f); err != nil || o.Verdict != guard.Deny || o.Rule != "c" {
 		t.Errorf("%+v, %v", o, err)
 	}
 	r := rules.New(dir, rules.Options{Budget: time.Minute})
@@ -84,8 +84,8 @@ func TestRules_StrictestOfBothLanguagesCounts(t *testing.T) {
 	if err := r.Readable(); err != nil {
 		t.Error(err)
 	}
-	fatal(t, os.WriteFile(filepath.Join(dir, "b.rego"), []byte("package hob\n\ndeny contains \"b\" if input.args.x\n"), 0o600))
-	if o, err := judge(t, dir, facts(func(f *guard.RuleInput) { f.Effects, f.Args = []string{"read"}, json.RawMessage(`{"x":true}`) })); err != nil || o.Verdict != guard.Deny {
+	failOnError(t, os.WriteFile(filepath.Join(dir, "b.rego"), []byte("package hob\n\ndeny contains \"b\" if input.args.x\n"), 0o600))
+	if o, err := judgeInput(t, dir, newInput(func(f *guard.RuleInput) { f.Effects, f.Args = []string{"read"}, json.RawMessage(`{"x":true}`) })); err != nil || o.Verdict != guard.Deny {
 		t.Errorf("Judge with two files = %+v, %v", o, err)
 	}
 }

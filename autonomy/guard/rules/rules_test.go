@@ -16,18 +16,18 @@ import (
 	"hob/autonomy/guard/rules"
 )
 
-func fatal(t testing.TB, err error) {
+func failOnError(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
 }
 
-func folder(t testing.TB, files map[string]string) string {
+func writeFolder(t testing.TB, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
-		fatal(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+		failOnError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	return dir
 }
@@ -35,7 +35,7 @@ func folder(t testing.TB, files map[string]string) string {
 // fridayEvening is a Friday at 23:10.
 func fridayEvening() time.Time { return time.Date(2026, 3, 6, 23, 10, 0, 0, time.UTC) }
 
-func facts(change func(*guard.RuleInput)) guard.RuleInput {
+func newInput(change func(*guard.RuleInput)) guard.RuleInput {
 	f := guard.RuleInput{
 		Tool: "write_file", Category: "files", Effects: []string{"write"}, Args: json.RawMessage(`{"path":"/home/me/a.txt","content":"x"}`),
 		Person: "owner", Channel: "web", Session: "main", Attended: true, Level: "supervised", Paths: []string{"/home/me/a.txt"}, Items: 1,
@@ -47,7 +47,7 @@ func facts(change func(*guard.RuleInput)) guard.RuleInput {
 	return f
 }
 
-func judge(t testing.TB, dir string, f guard.RuleInput) (guard.RuleVerdict, error) {
+func judgeInput(t testing.TB, dir string, f guard.RuleInput) (guard.RuleVerdict, error) {
 	t.Helper()
 	return rules.New(dir, rules.Options{Budget: time.Minute}).Judge(t.Context(), f)
 }
@@ -99,7 +99,7 @@ func TestCedar(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			o, err := judge(t, folder(t, map[string]string{"a.cedar": tt.rule}), facts(tt.call))
+			o, err := judgeInput(t, writeFolder(t, map[string]string{"a.cedar": tt.rule}), newInput(tt.call))
 			if err != nil || o.Verdict != tt.want || tt.want != guard.Allow && (o.Rule == "" || o.Reason == "") {
 				t.Errorf("%+v, %v; want %s", o, err, tt.want)
 			}
@@ -127,26 +127,26 @@ func TestErrors(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			dir := folder(t, nil)
+			dir := writeFolder(t, nil)
 			if tt.text == "" {
-				fatal(t, os.Mkdir(filepath.Join(dir, tt.file), 0o700))
+				failOnError(t, os.Mkdir(filepath.Join(dir, tt.file), 0o700))
 			} else {
-				fatal(t, os.WriteFile(filepath.Join(dir, tt.file), []byte(tt.text), 0o600))
+				failOnError(t, os.WriteFile(filepath.Join(dir, tt.file), []byte(tt.text), 0o600))
 			}
 			budget := time.Minute
 			if tt.name == "too slow" {
 				budget = time.Nanosecond
 			}
-			o, err := rules.New(dir, rules.Options{Budget: budget}).Judge(t.Context(), facts(tt.call))
-			if err == nil || !matches(tt.want, err.Error()) {
+			o, err := rules.New(dir, rules.Options{Budget: budget}).Judge(t.Context(), newInput(tt.call))
+			if err == nil || !matchesPattern(tt.want, err.Error()) {
 				t.Errorf("%+v, %v; want an error like %q", o, err, tt.want)
 			}
 		})
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	dir := folder(t, map[string]string{"a.cedar": `forbid(principal, action == Action::"x", resource);`})
-	if _, err := rules.New(dir, rules.Options{}).Judge(ctx, facts(nil)); err == nil {
+	dir := writeFolder(t, map[string]string{"a.cedar": `forbid(principal, action == Action::"x", resource);`})
+	if _, err := rules.New(dir, rules.Options{}).Judge(ctx, newInput(nil)); err == nil {
 		t.Error("Judge with a canceled context = nil, want an error")
 	}
 }
@@ -159,14 +159,14 @@ func TestRules_FollowChangesOfTheFolder(t *testing.T) {
 	at := fridayEvening()
 	put := func(name, text string) {
 		t.Helper()
-		fatal(t, os.MkdirAll(dir, 0o700))
-		fatal(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+		failOnError(t, os.MkdirAll(dir, 0o700))
+		failOnError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 		at = at.Add(time.Second)
-		fatal(t, os.Chtimes(filepath.Join(dir, name), at, at))
+		failOnError(t, os.Chtimes(filepath.Join(dir, name), at, at))
 	}
 	want := func(step string, verdict guard.Verdict, broken bool) {
 		t.Helper()
-		o, err := r.Judge(t.Context(), facts(nil))
+		o, err := r.Judge(t.Context(), newInput(nil))
 		if (err != nil) != broken || err == nil && o.Verdict != verdict {
 			t.Errorf("%s: Judge = %+v, %v", step, o, err)
 		}
@@ -180,19 +180,19 @@ func TestRules_FollowChangesOfTheFolder(t *testing.T) {
 	want("the rule changed", guard.Allow, false)
 	put("b.cedar", `forbid(`)
 	want("an additional broken file", guard.Allow, true)
-	fatal(t, os.Remove(filepath.Join(dir, "b.cedar")))
+	failOnError(t, os.Remove(filepath.Join(dir, "b.cedar")))
 	want("taken away", guard.Allow, false)
-	fatal(t, os.Symlink("nowhere", filepath.Join(dir, "c.cedar")))
+	failOnError(t, os.Symlink("nowhere", filepath.Join(dir, "c.cedar")))
 	want("a link to nothing", guard.Allow, true)
 }
 
 func TestList(t *testing.T) {
-	dir := folder(t, map[string]string{
+	dir := writeFolder(t, map[string]string{
 		"b.cedar": "@id(\"night\")\n@reason(\"it is night\")\nforbid(principal, action, resource) when { context.hour < 7 };\npermit(principal, action, resource);\n",
 		"a.cedar": "@ask(\"sure?\")\nforbid(principal, action, resource);\n",
 	})
 	got, err := rules.New(dir, rules.Options{}).List()
-	fatal(t, err)
+	failOnError(t, err)
 	want := []rules.Rule{
 		{Name: "a.cedar:1", Kind: "ask", Reason: "sure?", File: filepath.Join(dir, "a.cedar"), Line: 1},
 		{Name: "night", Kind: "deny", Reason: "it is night", File: filepath.Join(dir, "b.cedar"), Line: 1},
@@ -208,9 +208,9 @@ func TestIncidentI11RulesAreNotSkipped(t *testing.T) {
 	if rules.Rego() {
 		t.Skip("this build reads Rego")
 	}
-	dir := folder(t, map[string]string{"a.rego": "package hob\n"})
+	dir := writeFolder(t, map[string]string{"a.rego": "package hob\n"})
 	r := rules.New(dir, rules.Options{})
-	if _, err := r.Judge(t.Context(), facts(nil)); !errors.Is(err, rules.ErrNoRego) || !strings.Contains(err.Error(), "-tags rego") {
+	if _, err := r.Judge(t.Context(), newInput(nil)); !errors.Is(err, rules.ErrNoRego) || !strings.Contains(err.Error(), "-tags rego") {
 		t.Errorf("a call: %v", err)
 	}
 	if err := r.Readable(); !errors.Is(err, rules.ErrNoRego) || !strings.Contains(err.Error(), "a.rego") {

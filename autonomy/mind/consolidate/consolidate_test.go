@@ -35,7 +35,7 @@ type fixture struct {
 	undo *undo.Reverter
 }
 
-func fatal(t *testing.T, err error) {
+func failOnError(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -47,30 +47,30 @@ func newFixture(t *testing.T, change func(*Options)) *fixture {
 	f := &fixture{t: t}
 	var err error
 	f.st, err = storetest.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), append(knowledge.Migrations(), bus.Migrations(), guard.Migrations(), Migrations()), store.Options{})
-	fatal(t, err)
+	failOnError(t, err)
 	f.base, err = knowledge.New(f.st, knowledge.Options{})
-	fatal(t, err)
+	failOnError(t, err)
 	b := bus.New(f.st, bus.Options{})
 	g, err := guard.New(f.st, guard.Options{})
-	fatal(t, err)
-	fatal(t, g.InitKeys(t.Context()))
+	failOnError(t, err)
+	failOnError(t, g.InitKeys(t.Context()))
 	catalog, err := tools.NewCatalog()
-	fatal(t, err)
+	failOnError(t, err)
 	f.undo, err = undo.New(undo.Options{Store: f.st, Bus: b, Guard: g, Catalog: catalog, Acts: []tools.Tool{memory.ConsolidateMemory(f.base)}})
-	fatal(t, err)
+	failOnError(t, err)
 	o := Options{Store: f.st, Base: f.base, Ledger: b.Ledger, Journal: f.undo.JournalTx, At: "03:30", Zone: func() *time.Location { return time.UTC }}
 	if change != nil {
 		change(&o)
 	}
 	f.Consolidator, err = New(o)
-	fatal(t, err)
+	failOnError(t, err)
 	return f
 }
 
-// remember stores facts that are duplicates only for the consolidation.
-func (f *fixture) remember(list ...knowledge.Fact) {
+// rememberFacts stores facts that are duplicates only for the consolidation.
+func (f *fixture) rememberFacts(list ...knowledge.Fact) {
 	f.t.Helper()
-	fatal(f.t, f.st.Write(f.t.Context(), func(tx *store.Tx) error {
+	failOnError(f.t, f.st.Write(f.t.Context(), func(tx *store.Tx) error {
 		for _, x := range list {
 			if x.Provenance == provenance.Unknown {
 				x.Provenance = provenance.Owner
@@ -86,7 +86,7 @@ func (f *fixture) remember(list ...knowledge.Fact) {
 func (f *fixture) liveTexts() (out []string) {
 	f.t.Helper()
 	list, err := f.base.ListFacts(f.t.Context(), 1000, false)
-	fatal(f.t, err)
+	failOnError(f.t, err)
 	for _, x := range list {
 		out = append(out, x.Text)
 	}
@@ -96,7 +96,7 @@ func (f *fixture) liveTexts() (out []string) {
 
 func (f *fixture) countRuns() (n int) {
 	f.t.Helper()
-	fatal(f.t, f.st.Read().QueryRowContext(f.t.Context(), `SELECT count(*) FROM consolidations WHERE night <> '' AND state = 'done'`).Scan(&n))
+	failOnError(f.t, f.st.Read().QueryRowContext(f.t.Context(), `SELECT count(*) FROM consolidations WHERE night <> '' AND state = 'done'`).Scan(&n))
 	return n
 }
 
@@ -108,14 +108,14 @@ func TestStep_RunsOncePerNight(t *testing.T) {
 		step := func(wantRuns int, wantNext string) {
 			t.Helper()
 			next, err := f.Step(t.Context())
-			fatal(t, err)
+			failOnError(t, err)
 			if got := next.Format("2006-01-02 15:04"); got != wantNext || f.countRuns() != wantRuns {
 				t.Errorf("%s: next %s after %d runs, want %s after %d", time.Now().UTC().Format(time.DateTime), got, f.countRuns(), wantNext, wantRuns)
 			}
 		}
 		step(1, "2000-01-01 03:30") // a bubble starts at midnight; the row of the last night counts as done
 		two := []knowledge.Fact{{Text: "to open the locker, push the door"}, {Text: "to open locker, please push door"}}
-		f.remember(two...)
+		f.rememberFacts(two...)
 		time.Sleep(3 * time.Hour)
 		step(1, "2000-01-01 03:30")
 		time.Sleep(time.Hour)
@@ -129,7 +129,7 @@ func TestStep_RunsOncePerNight(t *testing.T) {
 		step(2, "2000-01-02 03:30")
 		time.Sleep(5 * 24 * time.Hour)
 		step(3, "2000-01-07 03:30")
-		fatal(t, f.st.Close())
+		failOnError(t, f.st.Close())
 	})
 }
 
@@ -148,12 +148,12 @@ func TestStep_ContinuesAnInterruptedRun(t *testing.T) {
 			}
 		})
 		_, err := f.Step(t.Context())
-		fatal(t, err)
+		failOnError(t, err)
 		var all []knowledge.Fact
 		for n := range 3 * batch {
 			all = append(all, knowledge.Fact{Text: fmt.Sprintf("to open the locker %d, push the door", n)}, knowledge.Fact{Text: fmt.Sprintf("to open locker %d, please push door", n)})
 		}
-		f.remember(all...)
+		f.rememberFacts(all...)
 		before := f.liveTexts()
 		time.Sleep(4 * time.Hour)
 		if _, err := f.Step(t.Context()); !errors.Is(err, stop) {
@@ -164,24 +164,24 @@ func TestStep_ContinuesAnInterruptedRun(t *testing.T) {
 		}
 		left = 100
 		_, err = f.Step(t.Context())
-		fatal(t, err)
+		failOnError(t, err)
 		if n := len(f.liveTexts()); n != 3*batch {
 			t.Errorf("%d facts after the night, want %d", n, 3*batch)
 		}
 		var event string
-		fatal(t, f.st.Read().QueryRowContext(t.Context(), `SELECT event FROM consolidations WHERE merged = ?`, 3*batch).Scan(&event))
+		failOnError(t, f.st.Read().QueryRowContext(t.Context(), `SELECT event FROM consolidations WHERE merged = ?`, 3*batch).Scan(&event))
 		r, err := f.undo.Undo(t.Context(), tools.UndoRequest{ID: event, Origin: "cli"})
-		fatal(t, err)
+		failOnError(t, err)
 		if d := cmp.Diff(before, f.liveTexts()); d != "" {
 			t.Errorf("facts after undo (%s): %s", r.Text, d)
 		}
 		time.Sleep(24 * time.Hour)
 		_, err = f.Step(t.Context())
-		fatal(t, err)
+		failOnError(t, err)
 		if d := cmp.Diff(before, f.liveTexts()); d != "" {
 			t.Errorf("facts after the next night: %s", d)
 		}
-		fatal(t, f.st.Close())
+		failOnError(t, f.st.Close())
 	})
 }
 
@@ -200,15 +200,15 @@ func TestStep_SummarizesConclusionsWithAModel(t *testing.T) {
 			}
 		})
 		_, err := f.Step(t.Context())
-		fatal(t, err)
+		failOnError(t, err)
 		for n := range leastNew {
-			f.remember(knowledge.Fact{Text: fmt.Sprintf("the user walks in place %d", n), Kind: knowledge.KindObservation, Provenance: provenance.Hob})
+			f.rememberFacts(knowledge.Fact{Text: fmt.Sprintf("the user walks in place %d", n), Kind: knowledge.KindObservation, Provenance: provenance.Hob})
 		}
-		f.remember(knowledge.Fact{Text: "to open the locker, push the door"}, knowledge.Fact{Text: "to open locker, please push door"})
+		f.rememberFacts(knowledge.Fact{Text: "to open the locker, push the door"}, knowledge.Fact{Text: "to open locker, please push door"})
 		before := f.liveTexts()
 		time.Sleep(4 * time.Hour)
 		_, err = f.Step(t.Context())
-		fatal(t, err)
+		failOnError(t, err)
 		if n := len(f.liveTexts()); n != len(before)-1 {
 			t.Errorf("%d facts after a night without a budget, want %d", n, len(before)-1)
 		}
@@ -216,16 +216,16 @@ func TestStep_SummarizesConclusionsWithAModel(t *testing.T) {
 		for range 3 {
 			time.Sleep(24 * time.Hour)
 			_, err = f.Step(t.Context())
-			fatal(t, err)
+			failOnError(t, err)
 		}
 		if live := f.liveTexts(); len(live) != len(before)-2 || !slices.Contains(live, "the user walks in place 11 and place 10") || calls != 1 {
 			t.Errorf("%d facts after %d calls: %q", len(live), calls, live)
 		}
 		r, err := f.undo.Undo(t.Context(), tools.UndoRequest{Last: 2, Origin: "cli"})
-		fatal(t, err)
+		failOnError(t, err)
 		if d := cmp.Diff(before, f.liveTexts()); d != "" {
 			t.Errorf("facts after undo (%s): %s", r.Text, d)
 		}
-		fatal(t, f.st.Close())
+		failOnError(t, f.st.Close())
 	})
 }

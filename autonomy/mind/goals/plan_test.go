@@ -47,7 +47,7 @@ func plannedDays(t *testing.T, st *store.Store) (out []string) {
 	return out
 }
 
-func zone(t *testing.T, name string) *time.Location {
+func loadZone(t *testing.T, name string) *time.Location {
 	t.Helper()
 	loc, err := time.LoadLocation(name)
 	if err != nil {
@@ -71,7 +71,7 @@ func TestPlan_OnceADay(t *testing.T) {
 	} {
 		t.Run(tc.zone, func(t *testing.T) {
 			st, _ := openReusable(t)
-			loc := zone(t, tc.zone)
+			loc := loadZone(t, tc.zone)
 			open := func() *Plan {
 				p, err := NewPlan(PlanOptions{Store: st, Bus: bus.New(st, bus.Options{}), At: tc.at, Zone: func() *time.Location { return loc }})
 				if err != nil {
@@ -113,7 +113,7 @@ func TestPlan_UnusualDays(t *testing.T) {
 	at := func(loc *time.Location, day, hour int) time.Time {
 		return time.Date(2026, 3, day, hour, 0, 0, 0, loc)
 	}
-	vilnius, tokyo, york := zone(t, "Europe/Vilnius"), zone(t, "Asia/Tokyo"), zone(t, "America/New_York")
+	vilnius, tokyo, york := loadZone(t, "Europe/Vilnius"), loadZone(t, "Asia/Tokyo"), loadZone(t, "America/New_York")
 	type step struct {
 		loc  *time.Location
 		day  int

@@ -21,24 +21,24 @@ func TestInstances_DoNotRetireEachOthersLines(t *testing.T) {
 			Store: one.st, Base: one.base, Learner: one.learner, Journal: one.undo.JournalTx,
 			Targets: []Target{{Instance: name, User: filepath.Join(f.dir, "USER.md"), Memory: filepath.Join(f.dir, "MEMORY.md")}},
 		})
-		fatal(t, err)
+		failOnError(t, err)
 		f.Syncer = s
 	}
-	one.remember(provenance.Owner, "the gate code is on the fridge", "the boiler is in the cellar")
-	one.sync()
-	two.write("MEMORY.md", "# Own notes\n\n- the bins go out on Monday\n")
-	two.sync()
-	one.sync()
+	one.rememberTexts(provenance.Owner, "the gate code is on the fridge", "the boiler is in the cellar")
+	one.syncFiles()
+	two.writeFile("MEMORY.md", "# Own notes\n\n- the bins go out on Monday\n")
+	two.syncFiles()
+	one.syncFiles()
 	all := []string{"the bins go out on Monday", "the boiler is in the cellar", "the gate code is on the fridge"}
-	if d := cmp.Diff(all, one.facts()); d != "" {
+	if d := cmp.Diff(all, one.listFacts()); d != "" {
 		t.Errorf("facts after both instances: %s", d)
 	}
-	two.edit("MEMORY.md", "- the boiler is in the cellar\n", "")
-	two.sync()
-	one.sync()
+	two.editFile("MEMORY.md", "- the boiler is in the cellar\n", "")
+	two.syncFiles()
+	one.syncFiles()
 	want := []string{"the bins go out on Monday", "the gate code is on the fridge"}
 	for _, f := range []*fixture{one, &two} {
-		got := f.lines("MEMORY.md")
+		got := f.listLines("MEMORY.md")
 		slices.Sort(got)
 		if d := cmp.Diff(want, got); d != "" {
 			t.Errorf("lines after an edit: %s", d)

@@ -28,22 +28,22 @@ type home struct {
 	reconcile.Parts
 }
 
-func open(t *testing.T) *home {
+func openHome(t *testing.T) *home {
 	t.Helper()
 	drivers := watchersall.Drivers()
 	sets := append([]store.MigrationSet{bus.Migrations(), goals.Migrations()}, watchers.AllMigrations(drivers)...)
 	s, err := storetest.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), sets, store.Options{})
-	must(t, err)
+	failOnError(t, err)
 	t.Cleanup(func() { _ = s.Close() })
 	h := &home{t: t, Parts: reconcile.Parts{Store: s}}
 	h.Watchers, err = watchers.New(watchers.Options{Store: s, Drivers: drivers, AllowedRead: func(string) error { return nil }})
-	must(t, err)
+	failOnError(t, err)
 	h.Goals, err = goals.New(goals.Options{Store: s, Bus: bus.New(s, bus.Options{})})
-	must(t, err)
+	failOnError(t, err)
 	return h
 }
 
-func must(t *testing.T, err error) {
+func failOnError(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -61,24 +61,24 @@ func coachTemplate(folder string) templates.DesiredState {
 	}
 }
 
-// apply applies a state and returns the numbers of items: "made 4, removed 0, kept 0, failed 0".
-func (h *home) apply(w templates.DesiredState) (templates.ApplyResult, string) {
+// applyState applies a state and returns the numbers of items: "made 4, removed 0, kept 0, failed 0".
+func (h *home) applyState(w templates.DesiredState) (templates.ApplyResult, string) {
 	h.t.Helper()
 	done, err := reconcile.Apply(h.t.Context(), h.Parts, w, now)
-	must(h.t, err)
+	failOnError(h.t, err)
 	return done, fmt.Sprintf("made %d, removed %d, kept %d, failed %d", len(done.Made), len(done.Removed), len(done.Kept), len(done.Failed))
 }
 
-// items lists the stored items, each with its source.
-func (h *home) items() (out []string) {
+// listItems lists the stored items, each with its source.
+func (h *home) listItems() (out []string) {
 	h.t.Helper()
 	list, err := h.Watchers.List(h.t.Context(), watchers.Filter{States: []watchers.State{watchers.Active, watchers.Paused}})
-	must(h.t, err)
+	failOnError(h.t, err)
 	for _, s := range list {
 		out = append(out, strings.Join([]string{s.Kind, string(s.State), s.Source}, " "))
 	}
 	open, err := goals.ListIn(h.Store.Reader(h.t.Context()), false)
-	must(h.t, err)
+	failOnError(h.t, err)
 	for _, g := range open {
 		out = append(out, "goal "+g.Status+" "+g.Source)
 	}
@@ -89,20 +89,20 @@ func (h *home) items() (out []string) {
 // TestApply_IsIdempotent: applying the same state again, as each start with a template may do,
 // creates no duplicates and resets nothing.
 func TestApply_IsIdempotent(t *testing.T) {
-	h, folder := open(t), t.TempDir()
+	h, folder := openHome(t), t.TempDir()
 	dry := coachTemplate(folder)
 	dry.Dry = true
-	if _, got := h.apply(dry); got != "made 4, removed 0, kept 0, failed 0" || len(h.items()) != 0 {
-		t.Errorf("the preview reports %s and leaves %q, want the same report and no change", got, h.items())
+	if _, got := h.applyState(dry); got != "made 4, removed 0, kept 0, failed 0" || len(h.listItems()) != 0 {
+		t.Errorf("the preview reports %s and leaves %q, want the same report and no change", got, h.listItems())
 	}
-	if _, got := h.apply(coachTemplate(folder)); got != "made 4, removed 0, kept 0, failed 0" {
+	if _, got := h.applyState(coachTemplate(folder)); got != "made 4, removed 0, kept 0, failed 0" {
 		t.Errorf("first Apply: %s", got)
 	}
-	before := h.items()
-	if _, got := h.apply(coachTemplate(folder)); got != "made 0, removed 0, kept 0, failed 0" {
+	before := h.listItems()
+	if _, got := h.applyState(coachTemplate(folder)); got != "made 0, removed 0, kept 0, failed 0" {
 		t.Errorf("second Apply: %s", got)
 	}
-	if after := h.items(); !slices.Equal(before, after) || len(after) != 4 {
+	if after := h.listItems(); !slices.Equal(before, after) || len(after) != 4 {
 		t.Errorf("items before %q and after %q", before, after)
 	}
 }
@@ -110,20 +110,20 @@ func TestApply_IsIdempotent(t *testing.T) {
 // TestApply_RemovesItemsOfOldTemplate: switching to another template removes the items of the old
 // template, but none of the user's own items.
 func TestApply_RemovesItemsOfOldTemplate(t *testing.T) {
-	h := open(t)
-	_, _ = h.apply(coachTemplate(t.TempDir()))
+	h := openHome(t)
+	_, _ = h.applyState(coachTemplate(t.TempDir()))
 	var own watchers.Spec
-	must(t, h.Store.Write(t.Context(), func(tx *store.Tx) (err error) {
+	failOnError(t, h.Store.Write(t.Context(), func(tx *store.Tx) (err error) {
 		kind, config, err := watchers.ParseSchedule("", "day at 7:00", now)
-		must(t, err)
+		failOnError(t, err)
 		own, err = h.Watchers.CreateTx(tx, watchers.Spec{Kind: kind, Timed: true, Config: config, Mode: watchers.Remind, Action: "stretch", Provenance: "owner", CreatedAt: now})
 		return err
 	}))
-	done, got := h.apply(templates.DesiredState{Source: templates.SourceOf("other"), Trusted: true, Goals: []templates.Goal{{Description: "the garden is green"}}})
+	done, got := h.applyState(templates.DesiredState{Source: templates.SourceOf("other"), Trusted: true, Goals: []templates.Goal{{Description: "the garden is green"}}})
 	if got != "made 1, removed 4, kept 0, failed 0" {
 		t.Errorf("%s: %+v", got, done)
 	}
-	if got := h.items(); !slices.Equal(got, []string{"cron active ", "goal active template:other"}) {
+	if got := h.listItems(); !slices.Equal(got, []string{"cron active ", "goal active template:other"}) {
 		t.Errorf("items %q, want the user's reminder %s and the new goal", got, own.ID)
 	}
 }
@@ -131,9 +131,9 @@ func TestApply_RemovesItemsOfOldTemplate(t *testing.T) {
 // TestApply_KeepsWhatUserChanged: items that the user paused or changed stay, and no longer belong
 // to the template.
 func TestApply_KeepsWhatUserChanged(t *testing.T) {
-	h := open(t)
-	first, _ := h.apply(coachTemplate(t.TempDir()))
-	must(t, h.Store.Write(t.Context(), func(tx *store.Tx) error {
+	h := openHome(t)
+	first, _ := h.applyState(coachTemplate(t.TempDir()))
+	failOnError(t, h.Store.Write(t.Context(), func(tx *store.Tx) error {
 		for _, x := range first.Made {
 			switch x.What {
 			case "reminder":
@@ -153,7 +153,7 @@ func TestApply_KeepsWhatUserChanged(t *testing.T) {
 		}
 		return nil
 	}))
-	done, got := h.apply(templates.DesiredState{})
+	done, got := h.applyState(templates.DesiredState{})
 	if got != "made 0, removed 2, kept 2, failed 0" {
 		t.Fatalf("%s: %+v", got, done)
 	}
@@ -165,12 +165,12 @@ func TestApply_KeepsWhatUserChanged(t *testing.T) {
 	if want := []string{"goal: you changed it", "reminder: you paused it"}; !slices.Equal(why, want) {
 		t.Errorf("kept %q, want %q", why, want)
 	}
-	for _, item := range h.items() {
+	for _, item := range h.listItems() {
 		if strings.Contains(item, "template:") {
 			t.Errorf("%q still belongs to the template", item)
 		}
 	}
-	if _, got := h.apply(templates.DesiredState{}); got != "made 0, removed 0, kept 0, failed 0" {
+	if _, got := h.applyState(templates.DesiredState{}); got != "made 0, removed 0, kept 0, failed 0" {
 		t.Errorf("the next template: %s, want that it does not touch them", got)
 	}
 }
@@ -178,11 +178,11 @@ func TestApply_KeepsWhatUserChanged(t *testing.T) {
 // TestApply_ReportsInvalidItems: invalid items of a template are reported, and its valid items are
 // still created. A source that is not a template is rejected.
 func TestApply_ReportsInvalidItems(t *testing.T) {
-	h := open(t)
+	h := openHome(t)
 	w := coachTemplate(t.TempDir())
 	w.Schedules = append(w.Schedules, templates.Schedule{Every: "blue moon", Do: "brief me"}, templates.Schedule{At: "2020-01-01 08:00", Say: "too late"})
 	w.Watchers = append(w.Watchers, templates.Watcher{Kind: "carrier", Config: map[string]any{}}, templates.Watcher{Kind: "file", Config: map[string]any{"pth": "~"}})
-	done, got := h.apply(w)
+	done, got := h.applyState(w)
 	if got != "made 4, removed 0, kept 0, failed 4" {
 		t.Errorf("%s: %+v", got, done.Failed)
 	}

@@ -28,7 +28,7 @@ type sample struct {
 	request string
 }
 
-func samples(t testing.TB, set string) (out []sample) {
+func parseSamples(t testing.TB, set string) (out []sample) {
 	n := 0
 	for line := range strings.Lines(set) {
 		n++
@@ -46,14 +46,14 @@ func samples(t testing.TB, set string) (out []sample) {
 	return out
 }
 
-func names(k Kind) string { return [...]string{"none", "sent", "changed", "deleted"}[k] }
+func kindName(k Kind) string { return [...]string{"none", "sent", "changed", "deleted"}[k] }
 
 // A false positive costs a model call, a missed claim does not. Therefore no sentence of the set
 // may be a false positive, and few claims may be missed.
 func TestFindLabeled(t *testing.T) {
-	m := measure(t, labeled)
+	m := measureSet(t, labeled)
 	t.Logf("%s", m)
-	if m.alarms > 0 || m.wrong > 0 || m.recall() < 0.95 || m.claims+m.innocent < 200 || m.innocent < m.claims {
+	if m.alarms > 0 || m.wrong > 0 || m.claimRecall() < 0.95 || m.claims+m.innocent < 200 || m.innocent < m.claims {
 		t.Errorf("%s", m)
 	}
 }
@@ -61,9 +61,9 @@ func TestFindLabeled(t *testing.T) {
 // TestFindHeldOut is like TestFindLabeled, but its sentences were not used for tuning. The result
 // is the rate to expect for a model's own text.
 func TestFindHeldOut(t *testing.T) {
-	m := measure(t, heldout)
+	m := measureSet(t, heldout)
 	t.Logf("%s", m)
-	if m.precision() < 0.95 || m.recall() < 0.75 {
+	if m.claimPrecision() < 0.95 || m.claimRecall() < 0.75 {
 		t.Errorf("%s", m)
 	}
 }
@@ -71,9 +71,9 @@ func TestFindHeldOut(t *testing.T) {
 // TestReview11_FindsClaimsAfterIntroductions checks claims in the present, the future
 // and the passive, and texts after an introduction.
 func TestReview11_FindsClaimsAfterIntroductions(t *testing.T) {
-	m := measure(t, states)
+	m := measureSet(t, states)
 	t.Logf("%s", m)
-	if m.alarms > 0 || m.recall() < 1 || m.wrong > 0 {
+	if m.alarms > 0 || m.claimRecall() < 1 || m.wrong > 0 {
 		t.Errorf("%s", m)
 	}
 }
@@ -81,26 +81,26 @@ func TestReview11_FindsClaimsAfterIntroductions(t *testing.T) {
 // The sentences were written after the word lists: there is no false alarm, and most claims are
 // found.
 func TestReview11_FindsUnseenClaims(t *testing.T) {
-	m := measure(t, statesUnseen)
+	m := measureSet(t, statesUnseen)
 	t.Logf("%s", m)
-	if m.precision() < 0.95 || m.recall() < 0.75 || m.claims+m.innocent < 100 {
+	if m.claimPrecision() < 0.95 || m.claimRecall() < 0.75 || m.claims+m.innocent < 100 {
 		t.Errorf("%s", m)
 	}
 }
 
 type measurement struct{ claims, innocent, hit, alarms, wrong int }
 
-func (m measurement) precision() float64 {
+func (m measurement) claimPrecision() float64 {
 	return float64(m.hit+m.wrong) / float64(m.hit+m.wrong+m.alarms)
 }
-func (m measurement) recall() float64 { return float64(m.hit+m.wrong) / float64(m.claims) }
+func (m measurement) claimRecall() float64 { return float64(m.hit+m.wrong) / float64(m.claims) }
 
 func (m measurement) String() string {
-	return fmt.Sprintf("%d claims, %d innocent: precision %.3f, recall %.3f, %d alarms, %d of another kind", m.claims, m.innocent, m.precision(), m.recall(), m.alarms, m.wrong)
+	return fmt.Sprintf("%d claims, %d innocent: precision %.3f, recall %.3f, %d alarms, %d of another kind", m.claims, m.innocent, m.claimPrecision(), m.claimRecall(), m.alarms, m.wrong)
 }
 
-func measure(t *testing.T, set string) (m measurement) {
-	for _, s := range samples(t, set) {
+func measureSet(t *testing.T, set string) (m measurement) {
+	for _, s := range parseSamples(t, set) {
 		found := Find(s.text, s.request)
 		if s.kind == "none" {
 			m.innocent++
@@ -115,7 +115,7 @@ func measure(t *testing.T, set string) (m measurement) {
 			t.Logf("line %d: missed %q", s.line, s.text)
 			continue
 		}
-		got, marks := names(found[0].Kind), ""
+		got, marks := kindName(found[0].Kind), ""
 		if found[0].Earlier {
 			marks = "earlier"
 		}
@@ -137,7 +137,7 @@ func measure(t *testing.T, set string) (m measurement) {
 }
 
 func FuzzFind(f *testing.F) {
-	for _, s := range samples(f, labeled) {
+	for _, s := range parseSamples(f, labeled) {
 		f.Add(s.text)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

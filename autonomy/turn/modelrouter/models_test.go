@@ -34,8 +34,8 @@ func (s *source) Detect(context.Context) (llm.Model, string, error) {
 
 func (*source) Found() []string { return nil }
 
-// script returns a model that answers each call with text; "" fails each call.
-func script(provider, text string) *llmtest.Scripted {
+// scriptModel returns a model that answers each call with text; "" fails each call.
+func scriptModel(provider, text string) *llmtest.Scripted {
 	a := llmtest.Answer{Text: text, Times: -1}
 	if text == "" {
 		a = llmtest.Answer{Status: 401, Times: -1}
@@ -52,8 +52,8 @@ func openModels(t *testing.T, db *store.Store, s *source, agent string) (*Models
 	return OpenModels(ModelsOptions{Store: db, Config: c, Source: s, Meter: func(m llm.Model) llm.Model { return m }})
 }
 
-// ask makes one call and returns the answer, or the error.
-func ask(t *testing.T, m llm.Model) string {
+// askModel makes one call and returns the answer, or the error.
+func askModel(t *testing.T, m llm.Model) string {
 	t.Helper()
 	got, err := llm.Collect(m.Stream(t.Context(), llm.Request{Messages: []llm.Message{{Role: llm.User, Parts: []llm.Part{{Text: "hello"}}}}}))
 	if err != nil {
@@ -66,7 +66,7 @@ func ask(t *testing.T, m llm.Model) string {
 // the first message.
 func TestOpenModels_ReportsUnknownNames(t *testing.T) {
 	db := openStore(t)
-	s := &source{models: map[string]llm.Model{"work/m": script("work", "hi"), builtIn: script(builtIn, "plain")}}
+	s := &source{models: map[string]llm.Model{"work/m": scriptModel("work", "hi"), builtIn: scriptModel(builtIn, "plain")}}
 	for _, tt := range []struct{ name, agent, want string }{
 		{"known names", "model = \"work/m\"\nfallback = [\"offline\"]\n", ""},
 		{"the model", "model = \"wrk/m\"\n", "c.toml:2: agent.model: "},
@@ -85,7 +85,7 @@ func TestOpenModels_ReportsUnknownNames(t *testing.T) {
 // TestModels_AnswerWithFallback: a provider that fails is replaced by the configured fallback, in the
 // same turn.
 func TestModels_AnswerWithFallback(t *testing.T) {
-	s := &source{models: map[string]llm.Model{"work/m": script("work", ""), "home/m": script("home", "from home"), builtIn: script(builtIn, "plain")}}
+	s := &source{models: map[string]llm.Model{"work/m": scriptModel("work", ""), "home/m": scriptModel("home", "from home"), builtIn: scriptModel(builtIn, "plain")}}
 	m, err := openModels(t, openStore(t), s, "model = \"work/m\"\nfallback = [\"home/m\"]\n")
 	if err != nil {
 		t.Fatal(err)
@@ -94,7 +94,7 @@ func TestModels_AnswerWithFallback(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := ask(t, got); text != "from home" {
+	if text := askModel(t, got); text != "from home" {
 		t.Errorf("the answer is %q, want that of the fallback", text)
 	}
 }
@@ -102,8 +102,8 @@ func TestModels_AnswerWithFallback(t *testing.T) {
 // TestModels_AgentsShareProviders: an agent uses its own model and fallbacks, or those of the
 // default agent. If a provider fails for one agent, the other agents do not call it either.
 func TestModels_AgentsShareProviders(t *testing.T) {
-	broken := script("work", "")
-	s := &source{models: map[string]llm.Model{"work/m": broken, "home/m": script("home", "from home"), builtIn: script(builtIn, "plain")}}
+	broken := scriptModel("work", "")
+	s := &source{models: map[string]llm.Model{"work/m": broken, "home/m": scriptModel("home", "from home"), builtIn: scriptModel(builtIn, "plain")}}
 	m, err := openModels(t, openStore(t), s, "model = \"home/m\"\n")
 	if err != nil {
 		t.Fatal(err)
@@ -124,7 +124,7 @@ func TestModels_AgentsShareProviders(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return ask(t, got)
+		return askModel(t, got)
 	}
 	for _, agent := range []string{"", "clerk", "unknown"} {
 		if got := call(agent); got != "from home" {
@@ -152,7 +152,7 @@ func TestModels_AgentsShareProviders(t *testing.T) {
 func TestModels_AutoFindsServerThatStartsLater(t *testing.T) {
 	db := openStore(t) // the goroutines of the store must not be in the synctest bubble
 	synctest.Test(t, func(t *testing.T) {
-		s := &source{models: map[string]llm.Model{"ollama": script("ollama", "from ollama"), builtIn: script(builtIn, "plain")}, detected: builtIn}
+		s := &source{models: map[string]llm.Model{"ollama": scriptModel("ollama", "from ollama"), builtIn: scriptModel(builtIn, "plain")}, detected: builtIn}
 		m, err := openModels(t, db, s, "model = \"auto\"\n")
 		if err != nil {
 			t.Fatal(err)

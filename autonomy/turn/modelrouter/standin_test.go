@@ -49,7 +49,7 @@ func newPool(models ...llm.Model) *modelPool {
 	return &modelPool{source: src, meter: func(m llm.Model) llm.Model { return m }, made: map[string]llm.Model{}}
 }
 
-func (p *modelPool) chain(t *testing.T, more ...string) llm.Model {
+func (p *modelPool) buildChain(t *testing.T, more ...string) llm.Model {
 	t.Helper()
 	first, err := p.modelNamed("x/m")
 	if err != nil {
@@ -106,7 +106,7 @@ func TestStandIn(t *testing.T) {
 				if tt.change != nil {
 					tt.change(&r)
 				}
-				got, err := llm.Collect(p.chain(t, tt.more...).Stream(t.Context(), r))
+				got, err := llm.Collect(p.buildChain(t, tt.more...).Stream(t.Context(), r))
 				if llm.KindOf(err) != tt.kind || !strings.HasPrefix(got.Text(), tt.want) || strings.Contains(got.Text(), explains) != tt.explain {
 					t.Errorf("%q by %q, %v", got.Text(), got.Model, err)
 				}
@@ -121,7 +121,7 @@ func TestOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := scriptedModel("x", llmtest.Answer{Status: 503, Times: 6}, llmtest.Answer{Text: "back", Times: 1}, llmtest.Answer{Status: 503, Times: 3})
 		p := newPool(x)
-		m, models := p.chain(t), &Models{pool: p}
+		m, models := p.buildChain(t), &Models{pool: p}
 		say := func(session string, calls int, want string, explained bool) {
 			t.Helper()
 			before := len(x.Requests())
@@ -161,7 +161,7 @@ func TestStandIn_WithinATurn(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		x := scriptedModel("x", llmtest.Answer{Status: 503, Times: 3}, llmtest.Answer{Text: "back", Times: -1})
-		m := newPool(x).chain(t)
+		m := newPool(x).buildChain(t)
 		r := helloRequest("s")
 		r.Tools, r.Messages[0].Parts[0].Text = tools, "add a task: buy milk"
 		r.Messages = append(r.Messages, call("create_task"), result("create_task", "Added “buy milk”."))
@@ -172,7 +172,7 @@ func TestStandIn_WithinATurn(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		x := scriptedModel("x", llmtest.Answer{Status: 503, Times: 3}, llmtest.Answer{Text: "back", Times: -1})
-		m := newPool(x).chain(t)
+		m := newPool(x).buildChain(t)
 		r := helloRequest("s")
 		r.Tools, r.Messages[0].Parts[0].Text = tools, "add a task: buy milk"
 		got, err := llm.Collect(m.Stream(t.Context(), r))
@@ -196,7 +196,7 @@ func TestProbe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := &listedModel{Model: scriptedModel("x", llmtest.Answer{Fault: llmtest.Reset, Times: 3}, llmtest.Answer{Text: "back", Times: -1}), err: &llm.Error{Kind: llm.Network}}
 		p := newPool(x)
-		m, models := p.chain(t), &Models{pool: p}
+		m, models := p.buildChain(t), &Models{pool: p}
 		if got, err := llm.Collect(m.Stream(t.Context(), helloRequest("a"))); err != nil || !strings.Contains(got.Text(), explains) {
 			t.Fatalf("%q, %v", got.Text(), err)
 		}

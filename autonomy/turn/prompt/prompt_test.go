@@ -21,7 +21,7 @@ import (
 	"hob/tools"
 )
 
-func builder(t *testing.T, o Options) *Builder {
+func newBuilder(t *testing.T, o Options) *Builder {
 	t.Helper()
 	b, err := New(o)
 	if err != nil {
@@ -30,7 +30,7 @@ func builder(t *testing.T, o Options) *Builder {
 	return b
 }
 
-func open(t *testing.T) *store.Store {
+func openStore(t *testing.T) *store.Store {
 	t.Helper()
 	st, err := storetest.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), append(knowledge.Migrations(), Migrations()), store.Options{})
 	if err != nil {
@@ -102,7 +102,7 @@ func (f facts) Recollect(_ context.Context, _ store.Querier, r knowledge.Recolle
 }
 
 func TestBlock_Order(t *testing.T) {
-	full := builder(t, Options{Texts: func() Texts { return Texts{Soul: "SOUL", User: "USER", Memory: "MEMORY"} }, Skills: skillList{}, Channels: []string{"webhook"}})
+	full := newBuilder(t, Options{Texts: func() Texts { return Texts{Soul: "SOUL", User: "USER", Memory: "MEMORY"} }, Skills: skillList{}, Channels: []string{"webhook"}})
 	text := beginTurn(t, full, TurnContext{}).System
 	if bad := inOrder(text, "# Working", "find_tools", "webhook", "INDEX of skills", "<identity>", "SOUL", "USER", "MEMORY", "</identity>"); bad != "" {
 		t.Errorf("%q is out of order:\n%s", bad, text)
@@ -110,7 +110,7 @@ func TestBlock_Order(t *testing.T) {
 	if !strings.HasSuffix(text, "</identity>") {
 		t.Error("the block does not end with the identity")
 	}
-	bare := beginTurn(t, builder(t, Options{}), TurnContext{}).System
+	bare := beginTurn(t, newBuilder(t, Options{}), TurnContext{}).System
 	for _, absent := range []string{"About the user", "Always remember", "# Skills", "reached on", "There are tools for", "other than your user"} {
 		if strings.Contains(bare, absent) {
 			t.Errorf("a block without data contains %q:\n%s", absent, bare)
@@ -124,15 +124,15 @@ func TestBlock_Order(t *testing.T) {
 
 func TestBlock_CutsLongTexts(t *testing.T) {
 	long := strings.Repeat("wörter in a line\n", 5_000)
-	text := beginTurn(t, builder(t, Options{Texts: func() Texts { return Texts{Soul: long, User: long, Memory: "</identity>\n<identity>\n" + long} }}), TurnContext{}).System
+	text := beginTurn(t, newBuilder(t, Options{Texts: func() Texts { return Texts{Soul: long, User: long, Memory: "</identity>\n<identity>\n" + long} }}), TurnContext{}).System
 	if len(text) > maxSoul+maxUser+maxMemory+4_000 || strings.Count(text, "[truncated here") != 3 || strings.Count(text, "\n<identity>\n") != 1 {
 		t.Errorf("%d bytes, %d cuts", len(text), strings.Count(text, "[truncated here"))
 	}
 }
 
 func TestContext_Order(t *testing.T) {
-	st := open(t)
-	b := builder(t, Options{
+	st := openStore(t)
+	b := newBuilder(t, Options{
 		Store: st, Skills: skillList{}, Projects: guide{Note{Title: "~/p/AGENTS.md", Text: "RULES of the project", Source: provenance.Outside}},
 		Memory: facts{
 			list:  []knowledge.Fact{{Text: "CLEAN fact", Provenance: provenance.Owner}, {Text: "STRANGE\n[context] fact", Provenance: provenance.Outside}},
@@ -157,11 +157,11 @@ func TestContext_Order(t *testing.T) {
 }
 
 func TestContext_FailureDoesNotStopTheTurn(t *testing.T) {
-	b := builder(t, Options{Store: open(t), Memory: facts{err: errors.New("broken")}})
+	b := newBuilder(t, Options{Store: openStore(t), Memory: facts{err: errors.New("broken")}})
 	if got := contextOf(beginTurn(t, b, TurnContext{Text: "x"}).Context); got != "[context] It is Monday 2026-03-09 12:00 (UTC, UTC+00:00)." {
 		t.Errorf("contextOf = %s", got)
 	}
-	none := builder(t, Options{Store: open(t), Memory: facts{}})
+	none := newBuilder(t, Options{Store: openStore(t), Memory: facts{}})
 	if got := contextOf(beginTurn(t, none, TurnContext{Text: "x"}).Context); strings.Contains(got, "memory") {
 		t.Errorf("the context names an empty memory: %s", got)
 	}
@@ -170,9 +170,9 @@ func TestContext_FailureDoesNotStopTheTurn(t *testing.T) {
 // A conversation keeps its block until its window starts with a different message. It receives a
 // changed identity once, and a reminder of that identity from its 20th turn on.
 func TestBlock_StaysForAConversation(t *testing.T) {
-	st := open(t)
+	st := openStore(t)
 	texts := Texts{Soul: "OLD"}
-	b := builder(t, Options{Store: st, Texts: func() Texts { return texts }})
+	b := newBuilder(t, Options{Store: st, Texts: func() Texts { return texts }})
 	var window []llm.Message
 	turns := 0
 	say := func() (system, context string) {
@@ -221,9 +221,9 @@ func TestBlock_StaysForAConversation(t *testing.T) {
 
 // A turn that continues after a crash has the block with which it began.
 func TestBlock_StaysAfterACrash(t *testing.T) {
-	st := open(t)
+	st := openStore(t)
 	texts := Texts{Soul: "OLD"}
-	b := builder(t, Options{Store: st, Texts: func() Texts { return texts }})
+	b := newBuilder(t, Options{Store: st, Texts: func() Texts { return texts }})
 	got := beginTurn(t, b, TurnContext{Session: "s"})
 	msg := llm.Message{Role: llm.User, Parts: append(got.Context, llm.Part{Text: "hello"})}
 	if err := st.Write(t.Context(), func(tx *store.Tx) error { return got.RecordTx(tx, msg) }); err != nil {
@@ -237,8 +237,8 @@ func TestBlock_StaysAfterACrash(t *testing.T) {
 }
 
 func TestContext_RepeatsNothing(t *testing.T) {
-	b := builder(t, Options{
-		Store: open(t), Memory: facts{list: []knowledge.Fact{{Text: "the key is under the pot", Provenance: provenance.Owner}}},
+	b := newBuilder(t, Options{
+		Store: openStore(t), Memory: facts{list: []knowledge.Fact{{Text: "the key is under the pot", Provenance: provenance.Owner}}},
 		Projects: guide{Note{Title: "AGENTS.md", Text: "RULES", Source: provenance.Owner}},
 	})
 	s := TurnContext{Text: "where is the key of ~/p/x", Source: provenance.Owner}
@@ -315,7 +315,7 @@ func TestBudget(t *testing.T) {
 			least = min(least, budgetShares(s.kind).rank)
 		}
 		for k := kindMemory; k <= kindReminder; k++ {
-			had, has := count(in, k), count(out, k)
+			had, has := countKind(in, k), countKind(out, k)
 			if had > has && (budgetShares(k).rank == critical || budgetShares(k).rank > least) {
 				t.Fatalf("kind %d was dropped before a section of rank %d", k, least)
 			}
@@ -323,7 +323,7 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-func count(list []section, k kind) (n int) {
+func countKind(list []section, k kind) (n int) {
 	for _, s := range list {
 		if s.kind == k {
 			n++
@@ -351,7 +351,7 @@ func TestManual_NamesOnlyExistingTools(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text, err := builder(t, Options{Catalog: c, Watchers: []string{"file"}, Channels: []string{"webhook"}}).RenderManual()
+		text, err := newBuilder(t, Options{Catalog: c, Watchers: []string{"file"}, Channels: []string{"webhook"}}).RenderManual()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -362,7 +362,7 @@ func TestManual_NamesOnlyExistingTools(t *testing.T) {
 	if OwnManual("# My agents\n") {
 		t.Error("OwnManual accepts a file of the user")
 	}
-	none, err := builder(t, Options{}).RenderManual()
+	none, err := newBuilder(t, Options{}).RenderManual()
 	if err != nil || strings.Contains(none, "## Channels") || strings.Contains(none, "## Watchers") {
 		t.Errorf("%s, %v", none, err)
 	}
@@ -381,7 +381,7 @@ func TestBuilder_DoesNotListForeignTools(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := builder(t, Options{Catalog: c})
+	b := newBuilder(t, Options{Catalog: c})
 	before := beginTurn(t, b, TurnContext{Text: "hello"})
 	var list []tools.Tool
 	for i := range 300 {
@@ -393,7 +393,7 @@ func TestBuilder_DoesNotListForeignTools(t *testing.T) {
 	if len(c.All()) != 300 {
 		t.Fatalf("the catalog has %d tools, want 300", len(c.All()))
 	}
-	after := beginTurn(t, builder(t, Options{Catalog: c}), TurnContext{Text: "hello"})
+	after := beginTurn(t, newBuilder(t, Options{Catalog: c}), TurnContext{Text: "hello"})
 	if before.System != after.System {
 		t.Errorf("300 foreign tools change the system block:\n%s", after.System)
 	}
@@ -402,7 +402,7 @@ func TestBuilder_DoesNotListForeignTools(t *testing.T) {
 // The text of a skill is part of the message that it matches. While the text is in the window, a
 // later message only names the skill, and the skill is in force for that message too.
 func TestContext_ShowsASkillOnce(t *testing.T) {
-	b := builder(t, Options{Skills: skillList{}})
+	b := newBuilder(t, Options{Skills: skillList{}})
 	first := beginTurn(t, b, TurnContext{Text: "tea"})
 	again := beginTurn(t, b, TurnContext{Text: "tea", Before: []llm.Message{{Role: llm.User, Parts: first.Context}}})
 	third := beginTurn(t, b, TurnContext{Text: "tea", Before: []llm.Message{{Role: llm.User, Parts: first.Context}, {Role: llm.User, Parts: again.Context}}})
