@@ -20,27 +20,27 @@ func TestForget(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newFixture(t, conf, "Mine.\n")
-			w.use(loadBuiltin(t, "housekeeper"))
+			w.applyTemplate(loadBuiltin(t, "housekeeper"))
 			if c.edit != "" {
-				set(t, w, "agent.currency", c.edit)
+				setKey(t, w, "agent.currency", c.edit)
 			}
-			state := w.read("state/state.json")
+			state := w.readFile("state/state.json")
 			if !strings.Contains(state, c.phrase) {
 				t.Fatalf("the state does not contain the phrase: %s", state)
 			}
-			w.write("state/state.json", strings.ReplaceAll(state, c.phrase, "[forgotten]"))
-			now := w.read("config.toml")
-			p, kept := w.use(nil)
-			if s, err := w.home().State(); err != nil || s.Name != "" {
+			w.writeFile("state/state.json", strings.ReplaceAll(state, c.phrase, "[forgotten]"))
+			now := w.readFile("config.toml")
+			p, kept := w.applyTemplate(nil)
+			if s, err := w.newHome().State(); err != nil || s.Name != "" {
 				t.Errorf("%v; %q is in use", err, s.Name)
 			}
-			if w.read("SOUL.md") != "Mine.\n" {
-				t.Errorf("the personality is %q", w.read("SOUL.md"))
+			if w.readFile("SOUL.md") != "Mine.\n" {
+				t.Errorf("the personality is %q", w.readFile("SOUL.md"))
 			}
-			if _, err := config.Load(w.path("config.toml")); err != nil {
+			if _, err := config.Load(w.filePath("config.toml")); err != nil {
 				t.Error(err)
 			}
-			if w.read("config.toml") == now && (len(p.Conflicts) == 0 || len(kept) == 0) {
+			if w.readFile("config.toml") == now && (len(p.Conflicts) == 0 || len(kept) == 0) {
 				t.Error("the configuration is unchanged, but no conflict is reported")
 			}
 		})
@@ -50,11 +50,11 @@ func TestForget(t *testing.T) {
 // TestForget_SavedOriginal tests forgotten text that only the saved original of the file contains.
 func TestForget_SavedOriginal(t *testing.T) {
 	w := newFixture(t, "[autonomy]\ntick = \"17s\"\n", "")
-	w.use(loadBuiltin(t, "housekeeper"))
-	w.write("state/state.json", strings.ReplaceAll(w.read("state/state.json"), "17s", "[forgotten]"))
-	now := w.read("config.toml")
-	p, kept := w.use(nil)
-	if len(p.Conflicts) != 1 || len(kept) != 1 || w.read("config.toml") != now {
-		t.Errorf("conflicts %+v, saved texts %q, configuration %q", p.Conflicts, kept, w.read("config.toml"))
+	w.applyTemplate(loadBuiltin(t, "housekeeper"))
+	w.writeFile("state/state.json", strings.ReplaceAll(w.readFile("state/state.json"), "17s", "[forgotten]"))
+	now := w.readFile("config.toml")
+	p, kept := w.applyTemplate(nil)
+	if len(p.Conflicts) != 1 || len(kept) != 1 || w.readFile("config.toml") != now {
+		t.Errorf("conflicts %+v, saved texts %q, configuration %q", p.Conflicts, kept, w.readFile("config.toml"))
 	}
 }

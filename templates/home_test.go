@@ -37,39 +37,39 @@ type homeFixture struct {
 
 func newFixture(t *testing.T, conf, soul string) *homeFixture {
 	w := &homeFixture{t: t, dir: t.TempDir(), shop: &resourceFixture{}}
-	w.write("config.toml", conf)
-	w.write("SOUL.md", soul)
+	w.writeFile("config.toml", conf)
+	w.writeFile("SOUL.md", soul)
 	return w
 }
 
-func (w *homeFixture) path(name string) string { return filepath.Join(w.dir, name) }
+func (w *homeFixture) filePath(name string) string { return filepath.Join(w.dir, name) }
 
-func (w *homeFixture) write(name, text string) {
+func (w *homeFixture) writeFile(name, text string) {
 	w.t.Helper()
 	var err error
 	if text == "" {
-		if err = os.Remove(w.path(name)); os.IsNotExist(err) {
+		if err = os.Remove(w.filePath(name)); os.IsNotExist(err) {
 			err = nil
 		}
 	} else {
-		err = os.WriteFile(w.path(name), []byte(text), 0o600)
+		err = os.WriteFile(w.filePath(name), []byte(text), 0o600)
 	}
 	if err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-func (w *homeFixture) read(name string) string {
+func (w *homeFixture) readFile(name string) string {
 	w.t.Helper()
-	b, err := os.ReadFile(w.path(name))
+	b, err := os.ReadFile(w.filePath(name))
 	if err != nil && !os.IsNotExist(err) {
 		w.t.Fatal(err)
 	}
 	return string(b)
 }
 
-// write does the same as system.WriteFile without syncing.
-func write(path string, data []byte) error {
+// writeUnsynced does the same as system.WriteFile without syncing.
+func writeUnsynced(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
@@ -81,11 +81,11 @@ func write(path string, data []byte) error {
 
 const persona = "You are Hob.\n"
 
-func (w *homeFixture) home() *templates.Installation {
+func (w *homeFixture) newHome() *templates.Installation {
 	w.t.Helper()
 	h, err := templates.NewHome(templates.Options{
-		Dir: w.path("state"), Config: w.path("config.toml"), Soul: w.path("SOUL.md"), Persona: persona,
-		Editor: config.Text{}, Things: w.shop, Write: write, Step: w.step,
+		Dir: w.filePath("state"), Config: w.filePath("config.toml"), Soul: w.filePath("SOUL.md"), Persona: persona,
+		Editor: config.Text{}, Things: w.shop, Write: writeUnsynced, Step: w.step,
 	})
 	if err != nil {
 		w.t.Fatal(err)
@@ -93,10 +93,10 @@ func (w *homeFixture) home() *templates.Installation {
 	return h
 }
 
-// use installs t, or resets the template in use if t is nil.
-func (w *homeFixture) use(t *templates.Template) (*templates.Plan, []string) {
+// applyTemplate installs t, or resets the template in use if t is nil.
+func (w *homeFixture) applyTemplate(t *templates.Template) (*templates.Plan, []string) {
 	w.t.Helper()
-	h := w.home()
+	h := w.newHome()
 	if _, _, err := h.Finish(w.t.Context()); err != nil {
 		w.t.Fatal(err)
 	}
@@ -130,8 +130,8 @@ func parseTemplate(t *testing.T, name, soul, conf string) *templates.Template {
 	return x
 }
 
-// configs returns typical configuration texts.
-func configs() map[string]string {
+// typicalConfigs returns typical configuration texts.
+func typicalConfigs() map[string]string {
 	return map[string]string{
 		"none":         "",
 		"of init":      string(config.Template()),
@@ -148,24 +148,24 @@ func configs() map[string]string {
 }
 
 func TestReset_RestoresEveryByte(t *testing.T) {
-	for name, conf := range configs() {
+	for name, conf := range typicalConfigs() {
 		for _, soul := range []string{"", "I am mine.", "I am mine.\n\nTwo lines.\n"} {
 			t.Run(name, func(t *testing.T) {
 				w := newFixture(t, conf, soul)
 				for _, x := range []string{"stock-analyst", "code-reviewer", "housekeeper", "housekeeper"} {
-					w.use(loadBuiltin(t, x))
-					if got := w.read("SOUL.md"); got != loadBuiltin(t, x).Soul {
+					w.applyTemplate(loadBuiltin(t, x))
+					if got := w.readFile("SOUL.md"); got != loadBuiltin(t, x).Soul {
 						t.Errorf("SOUL.md is not the text of template %s", x)
 					}
-					if _, err := config.Load(w.path("config.toml")); err != nil {
+					if _, err := config.Load(w.filePath("config.toml")); err != nil {
 						t.Errorf("%s: Load = %v, want nil", x, err)
 					}
 				}
-				p, _ := w.use(nil)
-				if d := cmp.Diff(conf, w.read("config.toml")); d != "" {
+				p, _ := w.applyTemplate(nil)
+				if d := cmp.Diff(conf, w.readFile("config.toml")); d != "" {
 					t.Errorf("config.toml: %s", d)
 				}
-				if d := cmp.Diff(soul, w.read("SOUL.md")); d != "" {
+				if d := cmp.Diff(soul, w.readFile("SOUL.md")); d != "" {
 					t.Errorf("SOUL.md: %s", d)
 				}
 				if len(p.Conflicts) > 0 || w.shop.now.Source != "" {
@@ -180,7 +180,7 @@ func TestReset_RestoresEveryByte(t *testing.T) {
 // contain every edit, as in a home folder in which no template was ever used.
 func TestReset_RandomRoundTrips(t *testing.T) {
 	names := slices.Sorted(func(yield func(string) bool) {
-		for n := range configs() {
+		for n := range typicalConfigs() {
 			if !yield(n) {
 				return
 			}
@@ -194,24 +194,24 @@ func TestReset_RandomRoundTrips(t *testing.T) {
 		name := names[seed%len(names)]
 		t.Run(fmt.Sprintf("%d %s", seed, name), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(uint64(seed), 7)) //nolint:gosec // a fixed seed makes the test repeatable
-			w := newFixture(t, configs()[name], []string{"", "I am mine.\n", "I am mine.\nAnd so on."}[r.IntN(3)])
-			alone := newFixture(t, w.read("config.toml"), w.read("SOUL.md")) // gets the same edits, but no templates
+			w := newFixture(t, typicalConfigs()[name], []string{"", "I am mine.\n", "I am mine.\nAnd so on."}[r.IntN(3)])
+			alone := newFixture(t, w.readFile("config.toml"), w.readFile("SOUL.md")) // gets the same edits, but no templates
 			inUse := false
 			for range 3 + r.IntN(10) {
 				switch n := r.IntN(10); {
 				case n < 3:
-					w.use(pick(t, r))
+					w.applyTemplate(pickTemplate(t, r))
 					inUse = true
 				case n == 3 && inUse:
-					w.use(nil)
+					w.applyTemplate(nil)
 					inUse = false
 					checkSame(t, alone, w)
 				default:
-					edit(t, r, alone, w)
+					editAll(t, r, alone, w)
 				}
 			}
 			if inUse {
-				w.use(nil)
+				w.applyTemplate(nil)
 			}
 			checkSame(t, alone, w)
 		})
@@ -222,21 +222,21 @@ func TestReset_RandomRoundTrips(t *testing.T) {
 // added while a template was in use may be at another position.
 func checkSame(t *testing.T, alone, w *homeFixture) {
 	t.Helper()
-	if d := cmp.Diff(alone.read("SOUL.md"), w.read("SOUL.md")); d != "" {
+	if d := cmp.Diff(alone.readFile("SOUL.md"), w.readFile("SOUL.md")); d != "" {
 		t.Fatalf("SOUL.md (- without templates, + after reset): %s", d)
 	}
-	if d := cmp.Diff(lines(alone), lines(w)); d != "" {
-		t.Fatalf("config.toml (- without templates, + after reset): %s\ncomplete file:\n%s", d, w.read("config.toml"))
+	if d := cmp.Diff(configLines(alone), configLines(w)); d != "" {
+		t.Fatalf("config.toml (- without templates, + after reset): %s\ncomplete file:\n%s", d, w.readFile("config.toml"))
 	}
-	if d := cmp.Diff(values(t, alone), values(t, w)); d != "" {
-		t.Fatalf("config.toml (- without templates, + after reset): %s\ncomplete file:\n%s", d, w.read("config.toml"))
+	if d := cmp.Diff(configValues(t, alone), configValues(t, w)); d != "" {
+		t.Fatalf("config.toml (- without templates, + after reset): %s\ncomplete file:\n%s", d, w.readFile("config.toml"))
 	}
 }
 
-// lines returns the meaningful lines of the configuration, sorted.
-func lines(w *homeFixture) []string {
+// configLines returns the meaningful lines of the configuration, sorted.
+func configLines(w *homeFixture) []string {
 	var out []string
-	for l := range strings.Lines(w.read("config.toml")) {
+	for l := range strings.Lines(w.readFile("config.toml")) {
 		if l = strings.TrimSpace(l); l != "" {
 			out = append(out, l)
 		}
@@ -245,16 +245,16 @@ func lines(w *homeFixture) []string {
 	return out
 }
 
-func values(t *testing.T, w *homeFixture) map[string]any {
+func configValues(t *testing.T, w *homeFixture) map[string]any {
 	t.Helper()
 	var out map[string]any
-	if err := toml.Unmarshal([]byte(strings.TrimPrefix(w.read("config.toml"), "\ufeff")), &out); err != nil {
+	if err := toml.Unmarshal([]byte(strings.TrimPrefix(w.readFile("config.toml"), "\ufeff")), &out); err != nil {
 		t.Fatal(err)
 	}
 	return out
 }
 
-func pick(t *testing.T, r *rand.Rand) *templates.Template {
+func pickTemplate(t *testing.T, r *rand.Rand) *templates.Template {
 	all, err := templates.Builtins()
 	if err != nil {
 		t.Fatal(err)
@@ -267,8 +267,8 @@ func pick(t *testing.T, r *rand.Rand) *templates.Template {
 	return all[r.IntN(len(all))]
 }
 
-// edit makes the same edit in all worlds.
-func edit(t *testing.T, r *rand.Rand, worlds ...*homeFixture) {
+// editAll makes the same edit in all worlds.
+func editAll(t *testing.T, r *rand.Rand, worlds ...*homeFixture) {
 	t.Helper()
 	n := r.IntN(1000)
 	switch r.IntN(4) {
@@ -276,21 +276,21 @@ func edit(t *testing.T, r *rand.Rand, worlds ...*homeFixture) {
 		key := []string{"web.listen", "agent.currency", "notify.channel", "log.level", "knowledge.summary_keep", "files.drop"}[r.IntN(6)]
 		value := map[string]string{"web.listen": fmt.Sprintf("127.0.0.1:%d", 7000+n), "agent.currency": "EUR", "notify.channel": "origin", "log.level": "debug", "knowledge.summary_keep": fmt.Sprint(2 + n%100), "files.drop": fmt.Sprintf("~/In%d", n)}[key]
 		for _, w := range worlds {
-			set(t, w, key, value)
+			setKey(t, w, key, value)
 		}
 	case 1: // a key that some templates set: the owner's value stays
 		for _, w := range worlds {
-			set(t, w, "autonomy.sessions", fmt.Sprint(1+n%60))
+			setKey(t, w, "autonomy.sessions", fmt.Sprint(1+n%60))
 		}
 	case 2:
 		for _, w := range worlds {
-			if worlds[0].read("config.toml") != "" {
-				w.write("config.toml", strings.TrimRight(w.read("config.toml"), "\r\n")+fmt.Sprintf("\n# note %d\n", n))
+			if worlds[0].readFile("config.toml") != "" {
+				w.writeFile("config.toml", strings.TrimRight(w.readFile("config.toml"), "\r\n")+fmt.Sprintf("\n# note %d\n", n))
 			}
 		}
 	case 3: // add a line to the personality; if the file does not exist, to the built-in personality
 		for i, w := range worlds {
-			soul := w.read("SOUL.md")
+			soul := w.readFile("SOUL.md")
 			if i == 0 && soul == "" {
 				soul = persona
 			}
@@ -300,16 +300,16 @@ func edit(t *testing.T, r *rand.Rand, worlds ...*homeFixture) {
 			if !strings.HasSuffix(soul, "\n") {
 				soul += "\n"
 			}
-			w.write("SOUL.md", soul+fmt.Sprintf("Line %d.\n", n))
+			w.writeFile("SOUL.md", soul+fmt.Sprintf("Line %d.\n", n))
 		}
 	}
 }
 
-func set(t *testing.T, w *homeFixture, key, value string) {
+func setKey(t *testing.T, w *homeFixture, key, value string) {
 	t.Helper()
-	out, err := config.Text{}.Set([]byte(w.read("config.toml")), key, value)
+	out, err := config.Text{}.Set([]byte(w.readFile("config.toml")), key, value)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.write("config.toml", string(out))
+	w.writeFile("config.toml", string(out))
 }

@@ -84,7 +84,7 @@ func createZip(t testing.TB, members ...member) []byte {
 	return b.Bytes()
 }
 
-func load(t testing.TB, name string, b []byte) (*templates.Template, error) {
+func loadTemplate(t testing.TB, name string, b []byte) (*templates.Template, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
 	if err := os.WriteFile(path, b, 0o600); err != nil {
@@ -142,23 +142,23 @@ func TestLoad_Archives(t *testing.T) {
 					t.Errorf("%s: %v, want %q", kind, err, tc.want)
 				}
 			}
-			got, err := load(t, "owl.tar.gz", tarGz(t, tc.members...))
+			got, err := loadTemplate(t, "owl.tar.gz", tarGz(t, tc.members...))
 			check("tar", got, err)
-			got, err = load(t, "owl.zip", createZip(t, tc.members...))
+			got, err = loadTemplate(t, "owl.zip", createZip(t, tc.members...))
 			check("zip", got, err)
 		})
 	}
-	if _, err := load(t, "owl.tgz", tarGz(t, good, member{name: "SOUL.md", mode: fs.ModeIrregular, link: "template.toml"})); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+	if _, err := loadTemplate(t, "owl.tgz", tarGz(t, good, member{name: "SOUL.md", mode: fs.ModeIrregular, link: "template.toml"})); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 		t.Errorf("a hard link: %v", err)
 	}
 	lying := createZip(t, good, member{name: "SOUL.md", text: strings.Repeat("a", 1<<20)})
 	lying = bytes.ReplaceAll(lying, []byte{0, 0, 0x10, 0}, []byte{1, 0, 0, 0}) // the header declares 1 byte, but the content has 1 MB
-	if _, err := load(t, "owl.zip", lying); err == nil {
+	if _, err := loadTemplate(t, "owl.zip", lying); err == nil {
 		t.Error("a zip with a wrong size is accepted")
 	}
 	for _, b := range [][]byte{nil, []byte("PK\x03\x04"), {0x1f, 0x8b}} {
 		for _, name := range []string{"a.zip", "a.tar.gz"} {
-			if _, err := load(t, name, b); !errors.Is(err, templates.ErrInvalid) {
+			if _, err := loadTemplate(t, name, b); !errors.Is(err, templates.ErrInvalid) {
 				t.Errorf("%s of %q: %v", name, b, err)
 			}
 		}
@@ -276,7 +276,7 @@ func FuzzArchive(f *testing.F) {
 		if zip {
 			name = "a.zip"
 		}
-		x, err := load(t, name, b)
+		x, err := loadTemplate(t, name, b)
 		if err == nil && x.Name == "" {
 			t.Fatal("Load accepts a template without a name")
 		}

@@ -9,8 +9,8 @@ import (
 	"hob/templates"
 )
 
-// folder writes a template with skills.
-func folder(t *testing.T, skills map[string]string) string {
+// writeTemplate writes a template with skills.
+func writeTemplate(t *testing.T, skills map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	files := map[string]string{"template.toml": "[template]\nname = \"owl\"\ndescription = \"x\"\n"}
@@ -31,7 +31,7 @@ func folder(t *testing.T, skills map[string]string) string {
 
 // TestSkills checks that skills are installed and removed together with their template.
 func TestSkills(t *testing.T) {
-	x, err := templates.Load(folder(t, map[string]string{
+	x, err := templates.Load(writeTemplate(t, map[string]string{
 		"expense-report": "---\nname: other\ndescription: \"How expense reports for clients are written\"\n---\n# Steps\n1. Collect the receipts.\n",
 		"hunt":           "Look for mice.",
 	}))
@@ -42,8 +42,8 @@ func TestSkills(t *testing.T) {
 		t.Error(asks)
 	}
 	w := newFixture(t, "[agent]\nname = \"Robin\"\n", "")
-	w.use(x)
-	s, err := templates.InUse(w.path("state"))
+	w.applyTemplate(x)
+	s, err := templates.InUse(w.filePath("state"))
 	if err != nil || len(s.Skills) != 2 || s.Skills[0].Text != "# Steps\n1. Collect the receipts." || s.Skills[1].Text != "Look for mice." {
 		t.Fatalf("InUse = %+v %v", s, err)
 	}
@@ -58,8 +58,8 @@ func TestSkills(t *testing.T) {
 			t.Errorf("%q: %v", wish, got)
 		}
 	}
-	w.use(nil)
-	if s, err := templates.InUse(w.path("state")); err != nil || len(s.Skills) != 0 {
+	w.applyTemplate(nil)
+	if s, err := templates.InUse(w.filePath("state")); err != nil || len(s.Skills) != 0 {
 		t.Errorf("InUse = %+v %v", s, err)
 	}
 	for name, bad := range map[string]map[string]string{
@@ -68,7 +68,7 @@ func TestSkills(t *testing.T) {
 		"a bad name":    {"Not A Name": "x"},
 		"much too long": {"a": strings.Repeat("x ", 32<<10-1), "b": strings.Repeat("x ", 32<<10-1), "c": strings.Repeat("x ", 32<<10-1), "d": strings.Repeat("x ", 32<<10-1), "e": strings.Repeat("x ", 100)},
 	} {
-		if _, err := templates.Load(folder(t, bad)); err == nil {
+		if _, err := templates.Load(writeTemplate(t, bad)); err == nil {
 			t.Errorf("%s: Load accepts the template", name)
 		}
 	}

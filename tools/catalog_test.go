@@ -19,11 +19,11 @@ func (simple) Call(context.Context, tools.Call) (tools.Result, error) {
 	return tools.Result{}, nil
 }
 
-func named(name, description, keywords string) tools.Tool {
+func newTool(name, description, keywords string) tools.Tool {
 	return simple{tools.Spec{Name: name, Category: "test", Description: description, Keywords: keywords, Effects: tools.Read, Core: strings.HasPrefix(name, "core")}}
 }
 
-func names(list []tools.Tool) (out []string) {
+func toolNames(list []tools.Tool) (out []string) {
 	for _, t := range list {
 		out = append(out, t.Spec().Name)
 	}
@@ -34,14 +34,14 @@ func TestCatalog(t *testing.T) {
 	other := "plan9"
 	elsewhere := simple{tools.Spec{Name: "elsewhere", Effects: tools.Read, Platforms: []string{other}}}
 	here := simple{tools.Spec{Name: "here", Effects: tools.Read, Platforms: []string{other, runtime.GOOS}}}
-	c, err := tools.NewCatalog(named("core_b", "", ""), elsewhere, here, named("zebra", "", ""), named("core_a", "", ""))
+	c, err := tools.NewCatalog(newTool("core_b", "", ""), elsewhere, here, newTool("zebra", "", ""), newTool("core_a", "", ""))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"core_a", "core_b", "here", "zebra"}, names(c.All())); diff != "" {
+	if diff := cmp.Diff([]string{"core_a", "core_b", "here", "zebra"}, toolNames(c.All())); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"core_a", "core_b"}, names(c.Core())); diff != "" {
+	if diff := cmp.Diff([]string{"core_a", "core_b"}, toolNames(c.Core())); diff != "" {
 		t.Error(diff)
 	}
 	if tool, ok := c.Get("zebra"); !ok || tool.Spec().Name != "zebra" {
@@ -52,7 +52,7 @@ func TestCatalog(t *testing.T) {
 			t.Errorf("Get finds %q", name)
 		}
 	}
-	if _, err := tools.NewCatalog(named("a", "", ""), named("a", "", "")); err == nil || !strings.Contains(err.Error(), `"a"`) {
+	if _, err := tools.NewCatalog(newTool("a", "", ""), newTool("a", "", "")); err == nil || !strings.Contains(err.Error(), `"a"`) {
 		t.Errorf("two tools with the same name: %v", err)
 	}
 	if _, err := tools.NewCatalog(simple{tools.Spec{Name: "x"}}); err == nil || !strings.Contains(err.Error(), "no effects") {
@@ -66,11 +66,11 @@ func TestCatalog(t *testing.T) {
 
 func TestCatalog_Search(t *testing.T) {
 	c, err := tools.NewCatalog(
-		named("create_reminder", "Remind the owner of something at a time.", "alarm timer"),
-		named("create_task", "Add a thing to do to the list.", "todo"),
-		named("log_expense", "Record money that was spent.", "cost bill receipt"),
-		named("read_file", "Read a text file.", ""),
-		named("same_a", "Twins.", ""), named("same_b", "Twins.", ""))
+		newTool("create_reminder", "Remind the owner of something at a time.", "alarm timer"),
+		newTool("create_task", "Add a thing to do to the list.", "todo"),
+		newTool("log_expense", "Record money that was spent.", "cost bill receipt"),
+		newTool("read_file", "Read a text file.", ""),
+		newTool("same_a", "Twins.", ""), newTool("same_b", "Twins.", ""))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,18 +93,18 @@ func TestCatalog_Search(t *testing.T) {
 		{"", 5, nil},
 		{"money", 0, nil},
 	} {
-		if diff := cmp.Diff(tc.want, names(c.Search(tc.query, tc.n))); diff != "" {
+		if diff := cmp.Diff(tc.want, toolNames(c.Search(tc.query, tc.n))); diff != "" {
 			t.Errorf("%q: %s", tc.query, diff)
 		}
 	}
 }
 
-func foreign(name, description string) tools.Tool {
+func foreignTool(name, description string) tools.Tool {
 	return simple{tools.Spec{Name: name, Category: "mcp", Description: description, Effects: tools.Send, Foreign: true}}
 }
 
 func TestCatalog_ReplacesForeignTools(t *testing.T) {
-	c, err := tools.NewCatalog(named("core_a", "", ""), named("read_file", "Read a file.", ""))
+	c, err := tools.NewCatalog(newTool("core_a", "", ""), newTool("read_file", "Read a file.", ""))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,39 +113,39 @@ func TestCatalog_ReplacesForeignTools(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := c.All()
-	if err := c.SetForeign("mcp:zoo", []tools.Tool{foreign("zoo__lookup", "Look up a zebra."), foreign("zoo__feed", "Feed.")}); err != nil {
+	if err := c.SetForeign("mcp:zoo", []tools.Tool{foreignTool("zoo__lookup", "Look up a zebra."), foreignTool("zoo__feed", "Feed.")}); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.SetForeign("mcp:other", []tools.Tool{foreign("other__lookup", "Something else.")}); err != nil {
+	if err := c.SetForeign("mcp:other", []tools.Tool{foreignTool("other__lookup", "Something else.")}); err != nil {
 		t.Fatal(err)
 	}
 	if len(before) != 2 {
 		t.Error("a returned list has changed")
 	}
-	if diff := cmp.Diff([]string{"core_a", "other__lookup", "read_file", "zoo__feed", "zoo__lookup"}, names(c.All())); diff != "" {
+	if diff := cmp.Diff([]string{"core_a", "other__lookup", "read_file", "zoo__feed", "zoo__lookup"}, toolNames(c.All())); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"core_a", "zoo__feed", "zoo__lookup"}, names(follower.All())); diff != "" {
+	if diff := cmp.Diff([]string{"core_a", "zoo__feed", "zoo__lookup"}, toolNames(follower.All())); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"core_a", "read_file"}, names(c.Own())); diff != "" {
+	if diff := cmp.Diff([]string{"core_a", "read_file"}, toolNames(c.Own())); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"zoo__lookup"}, names(c.Search("zebra", 5))); diff != "" {
+	if diff := cmp.Diff([]string{"zoo__lookup"}, toolNames(c.Search("zebra", 5))); diff != "" {
 		t.Error(diff)
 	}
 	for name, list := range map[string][]tools.Tool{
-		"without a source":          {foreign("lookup", "")},
-		"an own tool's name":        {foreign("core_a", "")},
-		"another source's name":     {foreign("other__lookup", "")},
-		"a look-alike":              {foreign("other__l00kup", "")},
-		"two names that look alike": {foreign("zoo__new", ""), foreign("zoo__n_e_w", "")},
-		"other characters":          {foreign("zoo__l\u043eokup", "")},
-		"a line break":              {foreign("zoo__a\nb", "")},
-		"one not marked":            {named("zoo__x", "", "")},
+		"without a source":          {foreignTool("lookup", "")},
+		"an own tool's name":        {foreignTool("core_a", "")},
+		"another source's name":     {foreignTool("other__lookup", "")},
+		"a look-alike":              {foreignTool("other__l00kup", "")},
+		"two names that look alike": {foreignTool("zoo__new", ""), foreignTool("zoo__n_e_w", "")},
+		"other characters":          {foreignTool("zoo__l\u043eokup", "")},
+		"a line break":              {foreignTool("zoo__a\nb", "")},
+		"one not marked":            {newTool("zoo__x", "", "")},
 		"no effects":                {simple{tools.Spec{Name: "zoo__x", Foreign: true}}},
 		"core":                      {simple{tools.Spec{Name: "zoo__x", Foreign: true, Core: true, Effects: tools.Read}}},
-		"one good and one broken":   {foreign("zoo__good", ""), foreign("bad", "")},
+		"one good and one broken":   {foreignTool("zoo__good", ""), foreignTool("bad", "")},
 	} {
 		if err := c.SetForeign("mcp:zoo", list); err == nil {
 			t.Errorf("%s: SetForeign returned no error", name)
@@ -157,7 +157,7 @@ func TestCatalog_ReplacesForeignTools(t *testing.T) {
 	if err := c.SetForeign("mcp:zoo", nil); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"core_a"}, names(follower.All())); diff != "" {
+	if diff := cmp.Diff([]string{"core_a"}, toolNames(follower.All())); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -15,7 +15,7 @@ type splitArgs struct {
 	In string `json:"in,omitempty"`
 }
 
-func parts() (own, other tools.Tool) {
+func splitParts() (own, other tools.Tool) {
 	spec := tools.Spec{Name: "put", Category: "x", Effects: tools.Write, Description: "Put."}
 	own = tools.New(tools.Def[splitArgs]{
 		Spec: spec,
@@ -38,7 +38,7 @@ func parts() (own, other tools.Tool) {
 // TestSplitTool checks that a call and its undo belong to one part and cannot reach the
 // other.
 func TestSplitTool(t *testing.T) {
-	own, other := parts()
+	own, other := splitParts()
 	away := func(b json.RawMessage) bool { return strings.Contains(string(b), "away") }
 	d := tools.Divide(own, other, away, away)
 	there, here := json.RawMessage(`{"in":"away"}`), json.RawMessage(`{}`)

@@ -34,13 +34,13 @@ type args struct {
 	hidden int            //nolint:unused // not an argument
 }
 
-func spec() tools.Spec {
+func testSpec() tools.Spec {
 	return tools.Spec{Name: "say", Category: "test", Description: "Say it.", Effects: tools.Write}
 }
 
-// echo returns a tool that stores its arguments in got.
-func echo(got *args) tools.Tool {
-	return tools.New(tools.Def[args]{Spec: spec(), Run: func(_ context.Context, _ tools.Call, in args) (tools.Result, error) {
+// echoTool returns a tool that stores its arguments in got.
+func echoTool(got *args) tools.Tool {
+	return tools.New(tools.Def[args]{Spec: testSpec(), Run: func(_ context.Context, _ tools.Call, in args) (tools.Result, error) {
 		*got = in
 		return tools.Result{Source: provenance.Tool, Text: "said"}, nil
 	}})
@@ -48,7 +48,7 @@ func echo(got *args) tools.Tool {
 
 func TestNew_SchemaIsStrict(t *testing.T) {
 	var got args
-	raw := echo(&got).Spec().Schema.Raw()
+	raw := echoTool(&got).Spec().Schema.Raw()
 	var s struct {
 		Type                 string                     `json:"type"`
 		Required             []string                   `json:"required"`
@@ -125,7 +125,7 @@ func TestArguments(t *testing.T) {
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
 			var got args
-			tool := echo(&got)
+			tool := echoTool(&got)
 			_, err := tool.Call(t.Context(), tools.Call{Args: []byte(tc.args)})
 			if cerr := tools.Check(tool, []byte(tc.args)); fmt.Sprint(cerr) != fmt.Sprint(err) {
 				t.Errorf("Check says %v, Call %v", cerr, err)
@@ -153,7 +153,7 @@ func FuzzArguments(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		var got args
-		_, err := echo(&got).Call(t.Context(), tools.Call{Args: raw})
+		_, err := echoTool(&got).Call(t.Context(), tools.Call{Args: raw})
 		if err != nil {
 			if tools.CodeOf(err) != tools.InvalidArguments {
 				t.Errorf("%q: %v", raw, err)
@@ -165,7 +165,7 @@ func FuzzArguments(f *testing.F) {
 			t.Fatal(err)
 		}
 		var second args
-		if _, err := echo(&second).Call(t.Context(), tools.Call{Args: again}); err != nil {
+		if _, err := echoTool(&second).Call(t.Context(), tools.Call{Args: again}); err != nil {
 			t.Errorf("%q became %s: %v", raw, again, err)
 		}
 	})
@@ -191,7 +191,7 @@ func TestNew_PanicsOnBadDefinitions(t *testing.T) {
 	}
 	for name, spoil := range tests {
 		t.Run(name, func(t *testing.T) {
-			d := tools.Def[args]{Spec: spec(), Run: run}
+			d := tools.Def[args]{Spec: testSpec(), Run: run}
 			spoil(&d)
 			defer func() {
 				if recover() == nil {
@@ -207,16 +207,16 @@ func TestNew_PanicsOnBadDefinitions(t *testing.T) {
 				t.Error("New accepts the definition")
 			}
 		}()
-		tools.New(tools.Def[map[string]any]{Spec: spec(), Run: func(context.Context, tools.Call, map[string]any) (tools.Result, error) {
+		tools.New(tools.Def[map[string]any]{Spec: testSpec(), Run: func(context.Context, tools.Call, map[string]any) (tools.Result, error) {
 			return tools.Result{}, nil
 		}})
 	})
 }
 
 func TestNew_Capabilities(t *testing.T) {
-	plain := echo(new(args))
+	plain := echoTool(new(args))
 	own := tools.New(tools.Def[args]{
-		Spec: spec(),
+		Spec: testSpec(),
 		RunTx: func(_ context.Context, _ *store.Tx, c tools.Call, in args) (tools.Result, error) {
 			c.Progress(1, "done") // never nil
 			return tools.Result{Text: in.Text + c.Report}, nil

@@ -13,9 +13,9 @@ import (
 	"hob/tools/toolstest"
 )
 
-// fixture returns a catalog of at least n plausible tools: the 164 tools in the file, and copies of
+// largeCatalog returns a catalog of at least n plausible tools: the 164 tools in the file, and copies of
 // them under other names.
-func fixture(tb testing.TB, n int) *tools.Catalog {
+func largeCatalog(tb testing.TB, n int) *tools.Catalog {
 	list := toolstest.Fixture(tb, "testdata/search/specs.txt")
 	for i := 0; len(list) < n; i++ {
 		s := *list[i].Spec()
@@ -32,7 +32,7 @@ func fixture(tb testing.TB, n int) *tools.Catalog {
 }
 
 func TestSearch_First(t *testing.T) {
-	c := fixture(t, 0)
+	c := largeCatalog(t, 0)
 	tests := []struct{ name, query, want string }{
 		{"an exact name", "log_expense", "log_expense"},
 		{"a name in a sentence", "use sessions_send to create a reminder", "sessions_send"},
@@ -51,7 +51,7 @@ func TestSearch_First(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got := names(c.Search(tt.query, 3))
+			got := toolNames(c.Search(tt.query, 3))
 			if len(got) == 0 || got[0] != tt.want {
 				t.Errorf("%q finds %v, want %s first", tt.query, got, tt.want)
 			}
@@ -60,9 +60,9 @@ func TestSearch_First(t *testing.T) {
 }
 
 func TestSearch_NoResults(t *testing.T) {
-	c := fixture(t, 0)
+	c := largeCatalog(t, 0)
 	for _, query := range []string{"", "the of and", "12345 67", "qqqqq zzzzzzz", "!?", "\xff\xfe", strings.Repeat("x", 10000)} {
-		if got := names(c.Search(query, 5)); len(got) > 0 {
+		if got := toolNames(c.Search(query, 5)); len(got) > 0 {
 			t.Errorf("%.20q finds %v", query, got)
 		}
 	}
@@ -70,16 +70,16 @@ func TestSearch_NoResults(t *testing.T) {
 
 func TestSearch_IsStable(t *testing.T) {
 	query := "show me what is new in the mail and the calendar today, kalendar, notiz"
-	want := names(fixture(t, 0).Search(query, 40))
+	want := toolNames(largeCatalog(t, 0).Search(query, 40))
 	for range 5 {
-		if diff := cmp.Diff(want, names(fixture(t, 0).Search(query, 40))); diff != "" {
+		if diff := cmp.Diff(want, toolNames(largeCatalog(t, 0).Search(query, 40))); diff != "" {
 			t.Fatal(diff)
 		}
 	}
 }
 
 func TestMatchCategory(t *testing.T) {
-	c := fixture(t, 0)
+	c := largeCatalog(t, 0)
 	for query, want := range map[string]string{
 		"what can you do with files?": "files", "files": "files", "list all mail tools": "mail", "all tasks tools": "tasks",
 		"read a file": "", "zzz": "", "": "", "what can you do?": "browser calendar canvas code contacts",
@@ -128,12 +128,12 @@ func TestCatalog_ForeignToolsAreNotCore(t *testing.T) {
 }
 
 func FuzzSearch(f *testing.F) {
-	c := fixture(f, 0)
+	c := largeCatalog(f, 0)
 	for _, s := range []string{"send mail", "Kalendereintrag", "can't", "прогноз", "ß", "a_b_c", "webserach", "\xff"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, query string) {
-		list := names(c.Search(query, 7))
+		list := toolNames(c.Search(query, 7))
 		if len(list) > 7 {
 			t.Errorf("%d tools", len(list))
 		}
@@ -150,7 +150,7 @@ func FuzzSearch(f *testing.F) {
 }
 
 func BenchmarkSearch(b *testing.B) {
-	c := fixture(b, 500)
+	c := largeCatalog(b, 500)
 	c.Search("x", 1)
 	for name, query := range map[string]string{
 		"plain": "create a calendar event for friday", "foreign": "Kalendereintrag verschieben bitte", "typo": "shedule a meting tomorow",
@@ -165,7 +165,7 @@ func BenchmarkSearch(b *testing.B) {
 }
 
 func BenchmarkIndex(b *testing.B) {
-	list := fixture(b, 500).All()
+	list := largeCatalog(b, 500).All()
 	b.ReportAllocs()
 	for b.Loop() {
 		c, err := tools.NewCatalog(list...)

@@ -25,8 +25,8 @@ import (
 	"hob/platform/pim/pimtest"
 )
 
-// accounts returns a mail account and a calendar account on local test servers.
-func accounts(t *testing.T) (mails, calendars func() []pim.Account) {
+// testAccounts returns a mail account and a calendar account on local test servers.
+func testAccounts(t *testing.T) (mails, calendars func() []pim.Account) {
 	t.Helper()
 	secret := func(context.Context) (string, error) { return pimtest.Secret, nil }
 	return sync.OnceValue(func() []pim.Account {
@@ -150,7 +150,7 @@ type shelf struct {
 	n    int
 }
 
-func (s *shelf) put(path, data string) {
+func (s *shelf) putFile(path, data string) {
 	s.n++
 	s.all[path], s.tags[path] = data, fmt.Sprintf("%q", strconv.Itoa(s.n))
 }
@@ -166,7 +166,7 @@ func (s *shelf) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch r.Method {
 	case http.MethodPut:
 		b, _ := io.ReadAll(r.Body)
-		s.put(r.URL.Path, string(b))
+		s.putFile(r.URL.Path, string(b))
 		w.Header().Set("ETag", s.tags[r.URL.Path])
 		w.WriteHeader(http.StatusCreated)
 		return
@@ -201,11 +201,11 @@ func (s *shelf) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func calendarServer(t *testing.T) string {
 	t.Helper()
 	s := &shelf{all: map[string]string{}, tags: map[string]string{}}
-	s.put("/me/1.ics", fmt.Sprintf("BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:x\r\nBEGIN:VEVENT\r\nUID:1\r\nDTSTAMP:20940101T000000Z\r\nDTSTART:%s\r\nDURATION:PT1H\r\nSUMMARY:Dentist\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n",
+	s.putFile("/me/1.ics", fmt.Sprintf("BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:x\r\nBEGIN:VEVENT\r\nUID:1\r\nDTSTAMP:20940101T000000Z\r\nDTSTART:%s\r\nDURATION:PT1H\r\nSUMMARY:Dentist\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n",
 		now.AddDate(0, 0, 3).UTC().Format("20060102T150405Z")))
-	s.put("/me/3.ics", fmt.Sprintf("BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:x\r\nBEGIN:VEVENT\r\nUID:3\r\nDTSTAMP:20940101T000000Z\r\nDTSTART:%s\r\nDURATION:PT1H\r\nSUMMARY:Review\r\nORGANIZER:mailto:ada@example.org\r\nATTENDEE;PARTSTAT=NEEDS-ACTION:mailto:me@example.org\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n",
+	s.putFile("/me/3.ics", fmt.Sprintf("BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:x\r\nBEGIN:VEVENT\r\nUID:3\r\nDTSTAMP:20940101T000000Z\r\nDTSTART:%s\r\nDURATION:PT1H\r\nSUMMARY:Review\r\nORGANIZER:mailto:ada@example.org\r\nATTENDEE;PARTSTAT=NEEDS-ACTION:mailto:me@example.org\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n",
 		now.AddDate(0, 0, 20).UTC().Format("20060102T150405Z")))
-	s.put("/me/2.ics", fmt.Sprintf("BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:x\r\nBEGIN:VTODO\r\nUID:2\r\nDTSTAMP:20940101T000000Z\r\nDUE;VALUE=DATE:%s\r\nPRIORITY:1\r\nSUMMARY:Pay rent\r\nEND:VTODO\r\nEND:VCALENDAR\r\n",
+	s.putFile("/me/2.ics", fmt.Sprintf("BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:x\r\nBEGIN:VTODO\r\nUID:2\r\nDTSTAMP:20940101T000000Z\r\nDUE;VALUE=DATE:%s\r\nPRIORITY:1\r\nSUMMARY:Pay rent\r\nEND:VTODO\r\nEND:VCALENDAR\r\n",
 		now.AddDate(0, 0, 1).Format("20060102")))
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)

@@ -11,7 +11,7 @@ func TestConformance(t *testing.T) {
 	for _, list := range [][]toolstest.Case{fileCases(), shellCases(), messageCases(), memoryCases(), taskCases(), reminderCases(), watchCases(), countCases(), canvasCases(), sendCases(), travelCases(), webCases(), accountCases(), browserCases(), desktopCases(), mediaCases()} {
 		cases = append(cases, list...)
 	}
-	toolstest.Run(t, toolstest.Suite{Open: open, Cases: cases, Ignore: []string{"watchers.next_at", "file_watches.since", "watcher_polls.begun_at"}})
+	toolstest.Run(t, toolstest.Suite{Open: openEnv, Cases: cases, Ignore: []string{"watchers.next_at", "file_watches.since", "watcher_polls.begun_at"}})
 }
 
 // maxCore limits the total size of the core tools, which every prompt contains: the bytes of their
@@ -21,7 +21,7 @@ const maxCore = 4500
 
 func TestCore_HasASizeLimit(t *testing.T) {
 	total := 0
-	for _, x := range open(t).Tools {
+	for _, x := range openEnv(t).Tools {
 		if s := x.Spec(); s.Core {
 			total += len(s.Name) + len(s.Description) + len(s.Schema.Raw())
 		}

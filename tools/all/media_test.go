@@ -22,13 +22,13 @@ import (
 // machine is a fake for players and sound. Its state is in files, so that the suite can compare it.
 type machine struct{ dir string }
 
-func (m machine) read(ctx context.Context, name string) (int, error) {
+func (m machine) readNumber(ctx context.Context, name string) (int, error) {
 	b, err := os.ReadFile(filepath.Join(m.dir, name))
 	n, bad := strconv.Atoi(string(b))
 	return n, errors.Join(err, bad, ctx.Err())
 }
 
-func (m machine) write(ctx context.Context, name string, n int) error {
+func (m machine) writeNumber(ctx context.Context, name string, n int) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -36,7 +36,7 @@ func (m machine) write(ctx context.Context, name string, n int) error {
 }
 
 func (m machine) Players(ctx context.Context) ([]media.Player, error) {
-	n, err := m.read(ctx, "player")
+	n, err := m.readNumber(ctx, "player")
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func (m machine) Players(ctx context.Context) ([]media.Player, error) {
 }
 
 func (m machine) Do(ctx context.Context, r media.Request) error {
-	n, err := m.read(ctx, "player")
+	n, err := m.readNumber(ctx, "player")
 	if err != nil {
 		return err
 	}
@@ -57,17 +57,17 @@ func (m machine) Do(ctx context.Context, r media.Request) error {
 	case media.Next:
 		n += 10
 	}
-	return m.write(ctx, "player", n)
+	return m.writeNumber(ctx, "player", n)
 }
 
 func (m machine) Level(ctx context.Context) (sound.Level, error) {
-	n, err := m.read(ctx, "volume")
-	muted, err2 := m.read(ctx, "muted")
+	n, err := m.readNumber(ctx, "volume")
+	muted, err2 := m.readNumber(ctx, "muted")
 	return sound.Level{Percent: n, Muted: muted == 1}, errors.Join(err, err2)
 }
 
 func (m machine) Set(ctx context.Context, percent int) (sound.Level, error) {
-	if err := m.write(ctx, "volume", percent); err != nil {
+	if err := m.writeNumber(ctx, "volume", percent); err != nil {
 		return sound.Level{}, err
 	}
 	return m.Level(ctx)
@@ -78,7 +78,7 @@ func (m machine) Mute(ctx context.Context, on bool) (sound.Level, error) {
 	if on {
 		n = 1
 	}
-	if err := m.write(ctx, "muted", n); err != nil {
+	if err := m.writeNumber(ctx, "muted", n); err != nil {
 		return sound.Level{}, err
 	}
 	return m.Level(ctx)
@@ -107,14 +107,14 @@ func (macShortcuts) Start(ctx context.Context, _, input string) (string, error) 
 
 func (m machine) Say(ctx context.Context, _, _ string) error { return ctx.Err() }
 
-func (m machine) Brightness(ctx context.Context) (int, error) { return m.read(ctx, "bright") }
+func (m machine) Brightness(ctx context.Context) (int, error) { return m.readNumber(ctx, "bright") }
 
 func (m machine) SetBrightness(ctx context.Context, percent int) (int, error) {
-	return percent, m.write(ctx, "bright", percent)
+	return percent, m.writeNumber(ctx, "bright", percent)
 }
 
 func (m machine) Dark(ctx context.Context) (bool, error) {
-	n, err := m.read(ctx, "dark")
+	n, err := m.readNumber(ctx, "dark")
 	return n == 1, err
 }
 
@@ -123,14 +123,14 @@ func (m machine) SetDark(ctx context.Context, on bool) (bool, error) {
 	if on {
 		n = 1
 	}
-	return on, m.write(ctx, "dark", n)
+	return on, m.writeNumber(ctx, "dark", n)
 }
 
 func machineDeps(t *testing.T, dir string, screen *desktop.Deps) mediatools.Deps {
 	t.Helper()
 	m := machine{dir}
 	for name, n := range map[string]int{"player": 2, "volume": 40, "muted": 0, "bright": 70, "dark": 0} {
-		if err := m.write(context.WithoutCancel(t.Context()), name, n); err != nil {
+		if err := m.writeNumber(context.WithoutCancel(t.Context()), name, n); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -152,27 +152,27 @@ func machineDeps(t *testing.T, dir string, screen *desktop.Deps) mediatools.Deps
 
 func mediaCases() []toolstest.Case {
 	return []toolstest.Case{
-		{Step: step("get_current_track", `{}`), Want: "Playing: Für Elise 0 by Beethoven (VLC)", Outside: true},
-		{Step: step("get_current_track", `{}`), Before: []toolstest.Step{step("music_control", `{"action":"pause"}`)}, Want: "Nothing is playing. Paused:\n- Für Elise 0", Outside: true},
-		{Step: step("music_control", `{"action":"pause"}`), Want: "Paused.", Undone: "Restored the state"},
-		{Step: step("music_control", `{"action":"next","player":"vlc"}`), Want: "Skipped to the next track."},
-		{Step: step("music_control", `{"action":"resume"}`), Want: "It is playing."},
-		{Step: step("get_focus", `{}`), Want: "Do-not-disturb is on (dunst)."},
-		{Step: step("send_notification", `{"title":"Tea","message":"It has drawn."}`), Want: "Showed the notification."},
-		{Step: step("reveal_file", `{"path":"a.txt"}`), Want: "Showed the item in the file manager."},
-		{Step: step("list_shortcuts", `{}`), Want: "- Morning", Outside: true},
-		{Step: step("run_shortcut", `{"name":"Morning","input":"to Ada"}`), Want: "Its output:\nto Ada", Outside: true},
-		{Step: step("run_shortcut", `{"name":"Morning"}`), Want: "no output"},
-		{Step: step("read_image_text", `{"path":"a.png"}`), Want: "Invoice 99", Outside: true},
-		{Step: step("speak", `{"text":"Dinner is ready"}`), Want: "Read the text aloud."},
-		{Step: step("get_volume", `{}`), Want: "The volume is 40%."},
-		{Step: step("set_volume", `{"level":30}`), Want: "The volume is 30%.", Undone: "Restored: the volume is 40%."},
-		{Step: step("set_volume", `{"by":-15}`), Want: "The volume is 25%.", Undone: "the volume is 40%"},
-		{Step: step("set_volume", `{"mute":true}`), Want: "The sound is muted (its volume is 40%).", Undone: "Restored"},
-		{Step: step("get_battery_status", `{}`), Want: "The battery is at 80%, discharging, about 1 h 30 min left."},
-		{Step: step("get_display", `{}`), Want: "The screen's brightness is 70%.\nThe desktop uses light mode."},
-		{Step: step("set_brightness", `{"level":20}`), Want: "The screen's brightness is 20%.", Undone: "Restored the previous setting"},
-		{Step: step("toggle_dark_mode", `{}`), Want: "The desktop uses dark mode.", Undone: "Restored the previous setting"},
-		{Step: step("toggle_dark_mode", `{"enabled":false}`), Want: "The desktop uses light mode."},
+		{Step: newStep("get_current_track", `{}`), Want: "Playing: Für Elise 0 by Beethoven (VLC)", Outside: true},
+		{Step: newStep("get_current_track", `{}`), Before: []toolstest.Step{newStep("music_control", `{"action":"pause"}`)}, Want: "Nothing is playing. Paused:\n- Für Elise 0", Outside: true},
+		{Step: newStep("music_control", `{"action":"pause"}`), Want: "Paused.", Undone: "Restored the state"},
+		{Step: newStep("music_control", `{"action":"next","player":"vlc"}`), Want: "Skipped to the next track."},
+		{Step: newStep("music_control", `{"action":"resume"}`), Want: "It is playing."},
+		{Step: newStep("get_focus", `{}`), Want: "Do-not-disturb is on (dunst)."},
+		{Step: newStep("send_notification", `{"title":"Tea","message":"It has drawn."}`), Want: "Showed the notification."},
+		{Step: newStep("reveal_file", `{"path":"a.txt"}`), Want: "Showed the item in the file manager."},
+		{Step: newStep("list_shortcuts", `{}`), Want: "- Morning", Outside: true},
+		{Step: newStep("run_shortcut", `{"name":"Morning","input":"to Ada"}`), Want: "Its output:\nto Ada", Outside: true},
+		{Step: newStep("run_shortcut", `{"name":"Morning"}`), Want: "no output"},
+		{Step: newStep("read_image_text", `{"path":"a.png"}`), Want: "Invoice 99", Outside: true},
+		{Step: newStep("speak", `{"text":"Dinner is ready"}`), Want: "Read the text aloud."},
+		{Step: newStep("get_volume", `{}`), Want: "The volume is 40%."},
+		{Step: newStep("set_volume", `{"level":30}`), Want: "The volume is 30%.", Undone: "Restored: the volume is 40%."},
+		{Step: newStep("set_volume", `{"by":-15}`), Want: "The volume is 25%.", Undone: "the volume is 40%"},
+		{Step: newStep("set_volume", `{"mute":true}`), Want: "The sound is muted (its volume is 40%).", Undone: "Restored"},
+		{Step: newStep("get_battery_status", `{}`), Want: "The battery is at 80%, discharging, about 1 h 30 min left."},
+		{Step: newStep("get_display", `{}`), Want: "The screen's brightness is 70%.\nThe desktop uses light mode."},
+		{Step: newStep("set_brightness", `{"level":20}`), Want: "The screen's brightness is 20%.", Undone: "Restored the previous setting"},
+		{Step: newStep("toggle_dark_mode", `{}`), Want: "The desktop uses dark mode.", Undone: "Restored the previous setting"},
+		{Step: newStep("toggle_dark_mode", `{"enabled":false}`), Want: "The desktop uses light mode."},
 	}
 }

@@ -96,7 +96,7 @@ var empty = sync.OnceValues(func() ([]byte, error) {
 	}
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "hob.db")
-	st, err := storetest.Open(context.Background(), path, migrations(watchersall.Drivers()), store.Options{})
+	st, err := storetest.Open(context.Background(), path, allMigrations(watchersall.Drivers()), store.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +106,7 @@ var empty = sync.OnceValues(func() ([]byte, error) {
 	return os.ReadFile(path)
 })
 
-func migrations(drivers []watchers.Driver) []store.MigrationSet {
+func allMigrations(drivers []watchers.Driver) []store.MigrationSet {
 	sets := append(append(Migrations(), graph.Migrations()), watchers.AllMigrations(drivers)...)
 	sets = append(sets, bus.Migrations(), goals.Migrations(), notify.Migrations())
 	return append(sets, store.MigrationSet{Owner: "post", Steps: []string{`CREATE TABLE sent (id TEXT PRIMARY KEY)`}})
@@ -125,7 +125,7 @@ func openStore(t *testing.T, home string, drivers []watchers.Driver) *store.Stor
 	if err := os.WriteFile(path, raw, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	st, err := storetest.Open(t.Context(), path, migrations(drivers), store.Options{})
+	st, err := storetest.Open(t.Context(), path, allMigrations(drivers), store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,8 +133,8 @@ func openStore(t *testing.T, home string, drivers []watchers.Driver) *store.Stor
 	return st
 }
 
-// open returns a home with ~/Documents allowed and every tool.
-func open(t *testing.T) toolstest.Env {
+// openEnv returns a home with ~/Documents allowed and every tool.
+func openEnv(t *testing.T) toolstest.Env {
 	t.Helper()
 	home, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -148,7 +148,7 @@ func open(t *testing.T) toolstest.Env {
 		t.Fatal(err)
 	}
 	drivers := watchersall.Drivers()
-	client := safehttptest.New(t, http.HandlerFunc(page)).Client(t)
+	client := safehttptest.New(t, http.HandlerFunc(servePage)).Client(t)
 	st := openStore(t, home, drivers)
 	d := Deps{Store: st, Engine: engine{}, Now: func() time.Time { return now }}
 	d.Conversations, d.Messages.Conversations, d.Messages.Scripts = talk{}, talk{}, osruntest.NewMac(t, map[string]any{})
@@ -158,7 +158,7 @@ func open(t *testing.T) toolstest.Env {
 	d.Weather.Network = client
 	d.Travel = travel.Deps{Network: client, Travel: config.Travel{RoutesURL: "http://routes.example", GeocoderURL: "http://geo.example", FlightsURL: "http://flights.example", FlightsAPI: travel.AviationStack}}
 	d.Rates = money.Rates{Network: client, Store: st, URL: "http://rates.example/daily.xml"}
-	d.Mail.Accounts, d.Calendar.Accounts = accounts(t)
+	d.Mail.Accounts, d.Calendar.Accounts = testAccounts(t)
 	d.Browser = browser.Deps{Browser: &tabList{}, Own: owners{}, Network: client, Keep: func(name string, _ []byte) (string, error) { return "/pictures/" + name, nil }}
 	d.Web = web.Deps{Network: client, Search: web.Search{BaseURL: "http://search.example"}}
 	related, err := graph.New(graph.Options{Store: st})
@@ -250,7 +250,7 @@ func open(t *testing.T) toolstest.Env {
 		t.Fatal(err)
 	}
 	d.Notices = notify.ToolNotices{Notifier: told}
-	tell(t, st)
+	addNotifications(t, st)
 	shop := filepath.Join(docs, "..", "shop.db")
 	if err := os.WriteFile(shop, shopDatabase(t), 0o600); err != nil {
 		t.Fatal(err)
@@ -283,15 +283,15 @@ func shopDatabase(t *testing.T) []byte {
 	return raw
 }
 
-func same(t *testing.T, before, after map[string][]string) {
+func expectEqual(t *testing.T, before, after map[string][]string) {
 	t.Helper()
 	if d := cmp.Diff(before, after); d != "" {
 		t.Errorf("the call changed data:\n%s", d)
 	}
 }
 
-// page serves the web: a page at every address, a feed, and a search service.
-func page(w http.ResponseWriter, r *http.Request) {
+// servePage serves the web: a page at every address, a feed, and a search service.
+func servePage(w http.ResponseWriter, r *http.Request) {
 	if strings.HasPrefix(r.URL.Path, "/route/v1/driving/") {
 		_, _ = io.WriteString(w, `{"code":"Ok","routes":[{"distance":103400,"duration":4680,"legs":[]}]}`)
 		return
@@ -407,8 +407,8 @@ func (talk) SaidIn(_ context.Context, message int64) (knowledge.Said, error) {
 	return knowledge.Said{Message: 9, Session: "home", Who: "tool", At: now, Text: "a page about a boiler, whole", Provenance: provenance.Outside}, nil
 }
 
-// tell stores two deferred notifications; one of them is untrusted.
-func tell(t *testing.T, st *store.Store) {
+// addNotifications stores two deferred notifications; one of them is untrusted.
+func addNotifications(t *testing.T, st *store.Store) {
 	t.Helper()
 	err := st.Write(t.Context(), func(tx *store.Tx) error {
 		_, err := tx.Exec(`INSERT INTO notices (id, event, kind, cause, subject, session, channel, chat, text, provenance, urgency, rule, state, why, held_by, until, digest, delivery, created_at, told_at)

@@ -29,10 +29,10 @@ const enough = 0.95
 // current catalog. A new tool needs search words and lines in testdata/search.txt. `go test
 // ./tools/all -run TestRecall -update` writes the figures to docs/tools-search.md.
 func TestRecall(t *testing.T) {
-	fixture := catalog(t, toolstest.Fixture(t, "../testdata/search/specs.txt"))
+	fixture := newCatalog(t, toolstest.Fixture(t, "../testdata/search/specs.txt"))
 	documents := memory.Tools(memory.Deps{Documents: unusedDocuments{}})
 	documents = slices.DeleteFunc(documents, func(x tools.Tool) bool { return x.Spec().Name != "ingest_document" })
-	real := catalog(t, slices.Concat(open(t).Tools, documents, crew.Tools(nil, nil), a2a.New(a2a.Options{LocalNames: []string{"coder"}}).Tools()))
+	real := newCatalog(t, slices.Concat(openEnv(t).Tools, documents, crew.Tools(nil, nil), a2a.New(a2a.Options{LocalNames: []string{"coder"}}).Tools()))
 	page := map[string]any{"Fixture": len(fixture.All()), "Real": len(real.All())}
 	for _, set := range []struct {
 		name, file string
@@ -77,7 +77,7 @@ func TestRecall(t *testing.T) {
 // unusedDocuments makes memory.Tools include ingest_document.
 type unusedDocuments struct{ memory.Documents }
 
-func catalog(t *testing.T, list []tools.Tool) *tools.Catalog {
+func newCatalog(t *testing.T, list []tools.Tool) *tools.Catalog {
 	t.Helper()
 	c, err := tools.NewCatalog(list...)
 	if err != nil {

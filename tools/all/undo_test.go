@@ -35,7 +35,7 @@ func TestUndo_ExistsForEveryAction(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := string(raw)
-	for _, x := range open(t).Tools {
+	for _, x := range openEnv(t).Tools {
 		s := x.Spec()
 		if s.Effects&(tools.Write|tools.Send|tools.Destroy) == 0 {
 			continue

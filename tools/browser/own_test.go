@@ -51,7 +51,7 @@ func (m *ownBrowser) Execute(context.Context, apps.App, apps.Tab, string) (apps.
 	return apps.Text{Text: "value"}, m.err
 }
 
-func tool(t *testing.T, d Deps, name string) tools.Tool {
+func toolNamed(t *testing.T, d Deps, name string) tools.Tool {
 	t.Helper()
 	for _, x := range Tools(d) {
 		if x.Spec().Name == name {
@@ -85,7 +85,7 @@ func TestOwn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := &ownBrowser{at: "https://one.example/"}
 			d := Deps{Browser: tabsOnly{}, Network: net, Own: m}
-			x, args := tool(t, d, name), json.RawMessage(tc.args)
+			x, args := toolNamed(t, d, name), json.RawMessage(tc.args)
 			j := tools.JudgmentOf(t.Context(), x, args)
 			if j.Refused != nil || j.Effects != tc.effects || (j.Exact != "") != tc.bound || j.Pattern != "" || name != "browser_open_tab" && !j.Private {
 				t.Fatalf("JudgmentOf = %+v", j)
@@ -108,7 +108,7 @@ func TestOwn(t *testing.T) {
 			if _, err := x.Call(t.Context(), tools.Call{Args: args, Exact: j.Exact}); tools.CodeOf(err) != tools.OutcomeUnknown {
 				t.Errorf("an unknown outcome: %v", err)
 			}
-			if j := tools.JudgmentOf(t.Context(), tool(t, Deps{Browser: tabsOnly{}, Network: net}, name), args); tools.CodeOf(j.Refused) != tools.Unsupported || !strings.Contains(j.Refused.Error(), "macOS only") {
+			if j := tools.JudgmentOf(t.Context(), toolNamed(t, Deps{Browser: tabsOnly{}, Network: net}, name), args); tools.CodeOf(j.Refused) != tools.Unsupported || !strings.Contains(j.Refused.Error(), "macOS only") {
 				t.Errorf("assessment on another system: %v", j.Refused)
 			}
 			var odd map[string]any
@@ -129,7 +129,7 @@ func TestOwn(t *testing.T) {
 func TestOwn_ApprovedOnTheDashboard(t *testing.T) {
 	for name, args := range map[string]string{"browser_get_page_content": `{"browser":"chrome"}`, "browser_execute_js": `{"browser":"chrome","script":"x"}`, "browser_close_tab": `{"browser":"chrome"}`} {
 		m := &ownBrowser{at: "https://one.example/"}
-		x := tool(t, Deps{Browser: tabsOnly{}, Own: m}, name)
+		x := toolNamed(t, Deps{Browser: tabsOnly{}, Own: m}, name)
 		asked := tools.JudgmentOf(t.Context(), x, json.RawMessage(args))
 		m.front = "http://127.0.0.1:7717/"
 		again := tools.JudgmentOf(tools.WithAsked(t.Context(), func() string { return asked.Exact }), x, json.RawMessage(args))
@@ -156,12 +156,12 @@ func TestOwn_RefusesTheDashboard(t *testing.T) {
 	} {
 		d := Deps{Browser: tabsOnly{}, Own: &ownBrowser{at: at}, Hosts: []string{"Hob.home.example", "192.168.1.7", ""}}
 		for name, args := range map[string]string{"browser_get_page_content": `{"browser":"safari"}`, "browser_execute_js": `{"browser":"chrome","tab":"1.1","script":"x"}`} {
-			j := tools.JudgmentOf(t.Context(), tool(t, d, name), json.RawMessage(args))
+			j := tools.JudgmentOf(t.Context(), toolNamed(t, d, name), json.RawMessage(args))
 			if (tools.CodeOf(j.Refused) == tools.PolicyDenied) != refused || (j.Refused != nil) != refused {
 				t.Errorf("%s: %s: %v", at, name, j.Refused)
 			}
 		}
-		if j := tools.JudgmentOf(t.Context(), tool(t, d, "browser_close_tab"), json.RawMessage(`{"browser":"safari"}`)); j.Refused != nil {
+		if j := tools.JudgmentOf(t.Context(), toolNamed(t, d, "browser_close_tab"), json.RawMessage(`{"browser":"safari"}`)); j.Refused != nil {
 			t.Errorf("%s: closing is refused: %v", at, j.Refused)
 		}
 	}

@@ -38,8 +38,8 @@ func newBench(t *testing.T, home, sections, password string) bench {
 	return b
 }
 
-// call runs a tool with alternating names and values of arguments.
-func (b bench) call(tool string, args map[string]any) (tools.Result, error) {
+// callTool runs a tool with alternating names and values of arguments.
+func (b bench) callTool(tool string, args map[string]any) (tools.Result, error) {
 	b.t.Helper()
 	raw, err := json.Marshal(args)
 	if err != nil {
@@ -52,8 +52,8 @@ func (b bench) call(tool string, args map[string]any) (tools.Result, error) {
 	return r, err
 }
 
-func (b bench) query(sql string, params ...string) (tools.Result, error) {
-	return b.call("query_database", map[string]any{"sql": sql, "params": params})
+func (b bench) queryDatabase(sql string, params ...string) (tools.Result, error) {
+	return b.callTool("query_database", map[string]any{"sql": sql, "params": params})
 }
 
 // makeSQLite creates a small database of a shop.
@@ -95,7 +95,7 @@ func TestSQLite_ReadsTables(t *testing.T) {
 		{"says that there are no rows", "query_database", map[string]any{"sql": "SELECT 1 WHERE 0"}, "no rows"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if r, err := b.call(tc.tool, tc.args); err != nil || !strings.Contains(r.Text, tc.want) {
+			if r, err := b.callTool(tc.tool, tc.args); err != nil || !strings.Contains(r.Text, tc.want) {
 				t.Errorf("%s %v = %q, %v; want %q", tc.tool, tc.args, r.Text, err, tc.want)
 			}
 		})
@@ -165,7 +165,7 @@ func TestSQLite_RefusesProtectedFiles(t *testing.T) {
 		"missing.db": "does not exist", "hob": "belongs to Hob", "text.db": "not an SQLite database",
 	} {
 		b := newBench(t, home, "[databases.x]\nurl = '"+filepath.Join(home, path)+"'\n", "")
-		if _, err := b.query("SELECT 1 FROM sqlite_schema"); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := b.queryDatabase("SELECT 1 FROM sqlite_schema"); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", path, err, want)
 		}
 	}
@@ -177,21 +177,21 @@ func TestQuery_IsBounded(t *testing.T) {
 	makeSQLite(t, path)
 	b := newBench(t, home, "[databases.shop]\nurl = '"+path+"'\nmax_rows = 3\nmax_bytes = \"4KB\"\ntimeout = \"1s\"\n", "")
 	numbers := "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n) SELECT "
-	if r, err := b.query(numbers + "i FROM n"); err != nil || !strings.Contains(r.Text, "Only the first 3 rows") {
+	if r, err := b.queryDatabase(numbers + "i FROM n"); err != nil || !strings.Contains(r.Text, "Only the first 3 rows") {
 		t.Errorf("many rows: %q, %v", r.Text, err)
 	}
-	if r, err := b.query("SELECT replace(printf('%3000s', ''), ' ', 'x') FROM (VALUES (1), (2), (3))"); err != nil || len(r.Text) > 6_000 || !strings.Contains(r.Text, "Only the first 2 rows") {
+	if r, err := b.queryDatabase("SELECT replace(printf('%3000s', ''), ' ', 'x') FROM (VALUES (1), (2), (3))"); err != nil || len(r.Text) > 6_000 || !strings.Contains(r.Text, "Only the first 2 rows") {
 		t.Errorf("long values: %d bytes, %v", len(r.Text), err)
 	}
 	start := time.Now()
-	if _, err := b.query(numbers + "max(i) FROM n"); tools.CodeOf(err) != tools.TimedOut || !strings.Contains(err.Error(), "databases.shop.timeout") {
+	if _, err := b.queryDatabase(numbers + "max(i) FROM n"); tools.CodeOf(err) != tools.TimedOut || !strings.Contains(err.Error(), "databases.shop.timeout") {
 		t.Errorf("an endless query: %v, want a timeout that names the setting", err)
 	}
 	if time.Since(start) > 30*time.Second {
 		t.Error("an endless query is not interrupted")
 	}
 	for _, args := range []map[string]any{{"sql": "SELECT 1", "database": "other"}, {"sql": "SELECT zeroblob(100000000)"}, {"sql": "SELECT nope"}} {
-		if _, err := b.call("query_database", args); tools.CodeOf(err) != tools.InvalidArguments {
+		if _, err := b.callTool("query_database", args); tools.CodeOf(err) != tools.InvalidArguments {
 			t.Errorf("%v: %v, want %s", args, err, tools.InvalidArguments)
 		}
 	}
@@ -216,7 +216,7 @@ func TestDocs_ExampleWorks(t *testing.T) {
 	t.Setenv("USERPROFILE", home)
 	makeSQLite(t, filepath.Join(home, "shop.db"))
 	b := newBench(t, home, block("toml"), "")
-	if r, err := b.call("query_database", map[string]any{"database": "shop", "sql": block("sql")}); err != nil || !strings.Contains(r.Text, "| Ada | 12.5 |") {
+	if r, err := b.callTool("query_database", map[string]any{"database": "shop", "sql": block("sql")}); err != nil || !strings.Contains(r.Text, "| Ada | 12.5 |") {
 		t.Errorf("the example: %q, %v", r.Text, err)
 	}
 }

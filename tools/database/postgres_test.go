@@ -52,9 +52,9 @@ func startPostgres(t *testing.T) *postgresServer {
 		}
 	}
 	data := filepath.Join(dir, "data")
-	s.run("initdb", "-D", data, "-U", "boss", "-A", "trust", "-N", "-E", "UTF8", "--locale=C")
-	s.write(filepath.Join(data, "pg_hba.conf"), "local all boss trust\nhost all all 127.0.0.1/32 scram-sha-256\n")
-	server := s.command("postgres", "-D", data, "-k", dir, "-p", s.port, "-c", "listen_addresses=127.0.0.1", "-c", "fsync=off", "-c", "shared_buffers=16MB")
+	s.runTool("initdb", "-D", data, "-U", "boss", "-A", "trust", "-N", "-E", "UTF8", "--locale=C")
+	s.writeFile(filepath.Join(data, "pg_hba.conf"), "local all boss trust\nhost all all 127.0.0.1/32 scram-sha-256\n")
+	server := s.newCommand("postgres", "-D", data, "-k", dir, "-p", s.port, "-c", "listen_addresses=127.0.0.1", "-c", "fsync=off", "-c", "shared_buffers=16MB")
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -63,16 +63,16 @@ func startPostgres(t *testing.T) *postgresServer {
 		_ = server.Wait()
 	})
 	for range 100 {
-		if s.command("psql", "-h", dir, "-p", s.port, "-U", "boss", "-d", "postgres", "-c", "SELECT 1").Run() == nil {
+		if s.newCommand("psql", "-h", dir, "-p", s.port, "-U", "boss", "-d", "postgres", "-c", "SELECT 1").Run() == nil {
 			break
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	s.sql(fmt.Sprintf("CREATE ROLE reader LOGIN PASSWORD '%s'; CREATE ROLE root_like SUPERUSER LOGIN PASSWORD '%s'", s.password, s.password))
+	s.runSQL(fmt.Sprintf("CREATE ROLE reader LOGIN PASSWORD '%s'; CREATE ROLE root_like SUPERUSER LOGIN PASSWORD '%s'", s.password, s.password))
 	return s
 }
 
-func (s *postgresServer) command(tool string, args ...string) *exec.Cmd {
+func (s *postgresServer) newCommand(tool string, args ...string) *exec.Cmd {
 	args = append([]string{filepath.Join(s.bin, tool)}, args...)
 	if os.Geteuid() == 0 {
 		args = append([]string{"setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", "--"}, args...)
@@ -82,18 +82,18 @@ func (s *postgresServer) command(tool string, args ...string) *exec.Cmd {
 	return c
 }
 
-func (s *postgresServer) run(tool string, args ...string) string {
+func (s *postgresServer) runTool(tool string, args ...string) string {
 	s.t.Helper()
-	out, err := s.command(tool, args...).CombinedOutput()
+	out, err := s.newCommand(tool, args...).CombinedOutput()
 	if err != nil {
 		s.t.Fatalf("%s: %v\n%s", tool, err, out)
 	}
 	return string(out)
 }
 
-func (s *postgresServer) write(path, text string) {
+func (s *postgresServer) writeFile(path, text string) {
 	s.t.Helper()
-	c := s.command("psql")
+	c := s.newCommand("psql")
 	c.Args = append(c.Args[:len(c.Args)-1], "/bin/sh", "-c", "cat > "+path)
 	if os.Geteuid() != 0 {
 		c = exec.Command("/bin/sh", "-c", "cat > "+path)
@@ -104,19 +104,19 @@ func (s *postgresServer) write(path, text string) {
 	}
 }
 
-// sql runs statements as the administrator.
-func (s *postgresServer) sql(text string) string {
+// runSQL runs statements as the administrator.
+func (s *postgresServer) runSQL(text string) string {
 	s.t.Helper()
-	return strings.TrimSpace(s.run("psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-h", s.dir, "-p", s.port, "-U", "boss", "-d", "postgres", "-c", text))
+	return strings.TrimSpace(s.runTool("psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-h", s.dir, "-p", s.port, "-U", "boss", "-d", "postgres", "-c", text))
 }
 
-func (s *postgresServer) section(user, more string) string {
+func (s *postgresServer) configSection(user, more string) string {
 	return fmt.Sprintf("[databases.crm]\nurl = \"postgres://%s@127.0.0.1:%s/postgres\"\npassword = \"keychain:pg\"\n%s", user, s.port, more)
 }
 
 func TestPostgres(t *testing.T) {
 	s := startPostgres(t)
-	s.sql(`CREATE TABLE customers (id int PRIMARY KEY, name text NOT NULL, tags text[], since timestamptz);
+	s.runSQL(`CREATE TABLE customers (id int PRIMARY KEY, name text NOT NULL, tags text[], since timestamptz);
 		CREATE TABLE orders (id int PRIMARY KEY, customer int REFERENCES customers, total numeric(10,2));
 		COMMENT ON TABLE orders IS 'what they bought';
 		CREATE TABLE private (x int); CREATE SEQUENCE counter;
@@ -126,7 +126,7 @@ func TestPostgres(t *testing.T) {
 		CREATE FUNCTION hidden(customers) RETURNS int LANGUAGE sql VOLATILE AS 'SELECT 1';
 		CREATE FUNCTION twice(i int) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT 2 * i';
 		GRANT ALL ON customers, orders TO reader; GRANT ALL ON SEQUENCE counter TO reader`)
-	b := newBench(t, t.TempDir(), s.section("reader", "max_rows = 3\ntimeout = \"3s\"\n"), s.password)
+	b := newBench(t, t.TempDir(), s.configSection("reader", "max_rows = 3\ntimeout = \"3s\"\n"), s.password)
 
 	t.Run("reads", func(t *testing.T) {
 		for _, tc := range []struct {
@@ -142,7 +142,7 @@ func TestPostgres(t *testing.T) {
 			{"query_database", map[string]any{"sql": "SHOW transaction_read_only"}, "| on |"},
 			{"query_database", map[string]any{"sql": "SELECT count(*), random() < 2 AS r FROM orders"}, "| 1 | t |"},
 		} {
-			if r, err := b.call(tc.tool, tc.args); err != nil || !strings.Contains(r.Text, tc.want) {
+			if r, err := b.callTool(tc.tool, tc.args); err != nil || !strings.Contains(r.Text, tc.want) {
 				t.Errorf("%s %v = %q, %v; want %q", tc.tool, tc.args, r.Text, err, tc.want)
 			}
 		}
@@ -154,18 +154,18 @@ func TestPostgres(t *testing.T) {
 			"EXPLAIN ANALYZE DELETE FROM orders", "SELECT set_config('transaction_read_only', 'off', false)", "SELECT pg_terminate_backend(1)", "SELECT sneaky()",
 			"SELECT pg_advisory_lock(1)", "SELECT lo_import('/etc/passwd')", "SELECT * FROM private", "SELECT pg_notify('a', 'b')", "SELECT pg_switch_wal()", "SELECT c.hidden FROM customers c", `SELECT (c)."hidden" FROM customers c`,
 		} {
-			if r, err := b.query(text); tools.CodeOf(err) != tools.PolicyDenied {
+			if r, err := b.queryDatabase(text); tools.CodeOf(err) != tools.PolicyDenied {
 				t.Errorf("%s = %q, %v; want %s", text, r.Text, err, tools.PolicyDenied)
 			}
 		}
-		if n := s.sql("SELECT count(*) FROM orders"); n != "1" {
+		if n := s.runSQL("SELECT count(*) FROM orders"); n != "1" {
 			t.Errorf("orders = %s, want 1", n)
 		}
 	})
 
 	// These statements bypass parseStatement, so that the server itself must refuse them.
 	t.Run("is read-only in the server", func(t *testing.T) {
-		cfg, err := config.Parse("config.toml", []byte(s.section("reader", "")))
+		cfg, err := config.Parse("config.toml", []byte(s.configSection("reader", "")))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -180,18 +180,18 @@ func TestPostgres(t *testing.T) {
 			}
 			e.closeConn(t.Context())
 		}
-		if n := s.sql("SELECT count(*) FROM orders"); n != "1" {
+		if n := s.runSQL("SELECT count(*) FROM orders"); n != "1" {
 			t.Errorf("orders = %s, want 1", n)
 		}
 	})
 
 	t.Run("stops a slow query", func(t *testing.T) {
-		slow := newBench(t, t.TempDir(), s.section("reader", "timeout = \"1s\"\n"), s.password)
-		if _, err := slow.query("SELECT count(*) FROM generate_series(1, 2000000000)"); tools.CodeOf(err) != tools.TimedOut {
+		slow := newBench(t, t.TempDir(), s.configSection("reader", "timeout = \"1s\"\n"), s.password)
+		if _, err := slow.queryDatabase("SELECT count(*) FROM generate_series(1, 2000000000)"); tools.CodeOf(err) != tools.TimedOut {
 			t.Errorf("%v, want %s", err, tools.TimedOut)
 		}
 		for range 50 {
-			if s.sql("SELECT count(*) FROM pg_stat_activity WHERE usename = 'reader' AND state = 'active'") == "0" {
+			if s.runSQL("SELECT count(*) FROM pg_stat_activity WHERE usename = 'reader' AND state = 'active'") == "0" {
 				return
 			}
 			time.Sleep(100 * time.Millisecond)
@@ -200,14 +200,14 @@ func TestPostgres(t *testing.T) {
 	})
 
 	for name, tc := range map[string]struct{ section, password, want string }{
-		"a superuser":           {s.section("root_like", ""), s.password, "CREATE ROLE hob_reader"},
-		"a wrong password":      {s.section("reader", ""), "wrong", "refused the sign-in (28P01)"},
-		"an unknown name":       {strings.Replace(s.section("reader", ""), "/postgres\"", "/none\"", 1), s.password, "does not exist on the server"},
-		"an unreachable server": {strings.Replace(s.section("reader", ""), s.port, "1", 1), s.password, "no connection"},
-		"a server without TLS":  {strings.Replace(s.section("reader", ""), "/postgres\"", "/postgres?sslmode=verify-full\"", 1), s.password, "TLS"},
+		"a superuser":           {s.configSection("root_like", ""), s.password, "CREATE ROLE hob_reader"},
+		"a wrong password":      {s.configSection("reader", ""), "wrong", "refused the sign-in (28P01)"},
+		"an unknown name":       {strings.Replace(s.configSection("reader", ""), "/postgres\"", "/none\"", 1), s.password, "does not exist on the server"},
+		"an unreachable server": {strings.Replace(s.configSection("reader", ""), s.port, "1", 1), s.password, "no connection"},
+		"a server without TLS":  {strings.Replace(s.configSection("reader", ""), "/postgres\"", "/postgres?sslmode=verify-full\"", 1), s.password, "TLS"},
 	} {
 		t.Run("refuses "+name, func(t *testing.T) {
-			_, err := newBench(t, t.TempDir(), tc.section, tc.password).query("SELECT 1")
+			_, err := newBench(t, t.TempDir(), tc.section, tc.password).queryDatabase("SELECT 1")
 			if err == nil || !strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), s.password) {
 				t.Errorf("%v, want %q", err, tc.want)
 			}

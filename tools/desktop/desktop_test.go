@@ -48,7 +48,7 @@ func (m *menuOf) Start(_ context.Context, a apps.App, item string) error {
 	return nil
 }
 
-func named(t *testing.T, d Deps, name string) tools.Tool {
+func toolNamed(t *testing.T, d Deps, name string) tools.Tool {
 	t.Helper()
 	for _, x := range Tools(d) {
 		if x.Spec().Name == name {
@@ -59,7 +59,7 @@ func named(t *testing.T, d Deps, name string) tools.Tool {
 	return nil
 }
 
-func call(t *testing.T, x tools.Tool, args, exact string) (tools.Result, error) {
+func callTool(t *testing.T, x tools.Tool, args, exact string) (tools.Result, error) {
 	t.Helper()
 	return x.Call(t.Context(), tools.Call{ID: "c", Args: json.RawMessage(args), Exact: exact})
 }
@@ -86,7 +86,7 @@ func TestClipboard_Secrets(t *testing.T) {
 		"a secret with an end": {clipboard.Content{Text: "aB3$x9Qz!\n"}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			x := named(t, Deps{Clipboard: &board{held: tc.held}, Key: []byte("k")}, "get_clipboard")
+			x := toolNamed(t, Deps{Clipboard: &board{held: tc.held}, Key: []byte("k")}, "get_clipboard")
 			j := tools.JudgmentOf(t.Context(), x, json.RawMessage(`{}`))
 			if secret := j.Effects&tools.Secret != 0; secret != tc.secret || !j.Private {
 				t.Errorf("%+v", j)
@@ -94,24 +94,24 @@ func TestClipboard_Secrets(t *testing.T) {
 			if tc.secret && (strings.Contains(j.Exact+j.Why, tc.held.Text) || j.Exact == "") {
 				t.Errorf("the question contains the secret: %+v", j)
 			}
-			if _, err := call(t, x, `{}`, j.Exact); err != nil {
+			if _, err := callTool(t, x, `{}`, j.Exact); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	b := &board{held: clipboard.Content{Text: "see you at 8"}}
-	x := named(t, Deps{Clipboard: b, Key: []byte("k")}, "get_clipboard")
+	x := toolNamed(t, Deps{Clipboard: b, Key: []byte("k")}, "get_clipboard")
 	j := tools.JudgmentOf(t.Context(), x, json.RawMessage(`{}`))
 	b.held = clipboard.Content{Text: "pw", Hidden: true}
-	if r, err := call(t, x, `{}`, j.Exact); tools.CodeOf(err) != tools.Conflict || r.Text != "" {
+	if r, err := callTool(t, x, `{}`, j.Exact); tools.CodeOf(err) != tools.Conflict || r.Text != "" {
 		t.Errorf("the call returned a text copied after the approval: %+v, %v", r, err)
 	}
 }
 
 func TestClipboard_Undo(t *testing.T) {
 	b := &board{held: clipboard.Content{Text: "before"}}
-	x := named(t, Deps{Clipboard: b}, "set_clipboard")
-	r, err := call(t, x, `{"text":"after"}`, "")
+	x := toolNamed(t, Deps{Clipboard: b}, "set_clipboard")
+	r, err := callTool(t, x, `{"text":"after"}`, "")
 	if err != nil || r.Undo == nil {
 		t.Fatalf("%+v, %v", r, err)
 	}
@@ -124,7 +124,7 @@ func TestClipboard_Undo(t *testing.T) {
 		t.Errorf("Undo = %v, clipboard %q", err, b.held.Text)
 	}
 	b.held = clipboard.Content{Text: "pw", Hidden: true}
-	if r, err = call(t, x, `{"text":"after"}`, ""); err != nil || r.Undo != nil {
+	if r, err = callTool(t, x, `{"text":"after"}`, ""); err != nil || r.Undo != nil {
 		t.Errorf("the undo record contains a password: %+v, %v", r, err)
 	}
 }
@@ -138,7 +138,7 @@ func TestOpen_WithoutApproval(t *testing.T) {
 		{ID: "sudo", Name: "Root", Command: []string{"/usr/bin/pkexec", "sh"}, Shared: true},
 		{ID: "bye", Name: "Log Out", Command: []string{"xfce4-session-logout"}, Shared: true},
 	}}
-	x := named(t, Deps{Apps: m}, "open_app")
+	x := toolNamed(t, Deps{Apps: m}, "open_app")
 	for name, listed := range map[string]bool{"Firefox": true, "Own": false, "Root": false, "Log Out": false} {
 		if j := tools.JudgmentOf(t.Context(), x, json.RawMessage(`{"name":"`+name+`"}`)); j.Listed != listed || j.Effects != tools.Exec || j.Refused != nil {
 			t.Errorf("%s: JudgmentOf = %+v", name, j)
@@ -149,7 +149,7 @@ func TestOpen_WithoutApproval(t *testing.T) {
 	}
 	j := tools.JudgmentOf(t.Context(), x, json.RawMessage(`{"name":"Firefox"}`))
 	m.apps[0].Command = []string{"/tmp/evil"}
-	if _, err := call(t, x, `{"name":"Firefox"}`, j.Exact); tools.CodeOf(err) != tools.Conflict || m.started != nil {
+	if _, err := callTool(t, x, `{"name":"Firefox"}`, j.Exact); tools.CodeOf(err) != tools.Conflict || m.started != nil {
 		t.Errorf("%v, started %q", err, m.started)
 	}
 }
@@ -164,7 +164,7 @@ func TestOpen_WithAnApplication(t *testing.T) {
 		}
 		return "/home/x/letter.txt", nil
 	}}
-	x := named(t, d, "open_app")
+	x := toolNamed(t, d, "open_app")
 	args := func(app, item string) string {
 		b, err := json.Marshal(map[string]string{"name": app, "item": item})
 		if err != nil {
@@ -200,16 +200,16 @@ func TestOpen_WithAnApplication(t *testing.T) {
 				t.Fatalf("JudgmentOf = %+v", j)
 			}
 			if j.Refused != nil {
-				if _, err := call(t, x, args(tc.app, tc.item), j.Exact); err == nil || m.started != nil {
+				if _, err := callTool(t, x, args(tc.app, tc.item), j.Exact); err == nil || m.started != nil {
 					t.Errorf("the call opened %q", m.started)
 				}
 				return
 			}
-			if _, err := call(t, x, args(tc.app, tc.item), j.Exact); err != nil || len(m.started) != 1 || !strings.HasSuffix(m.started[0], " "+tc.opened) {
+			if _, err := callTool(t, x, args(tc.app, tc.item), j.Exact); err != nil || len(m.started) != 1 || !strings.HasSuffix(m.started[0], " "+tc.opened) {
 				t.Errorf("%v, opened %q", err, m.started)
 			}
 			plain := tools.JudgmentOf(t.Context(), x, json.RawMessage(args(tc.app, "")))
-			if _, err := call(t, x, args(tc.app, tc.item), plain.Exact); tools.CodeOf(err) != tools.Conflict {
+			if _, err := callTool(t, x, args(tc.app, tc.item), plain.Exact); tools.CodeOf(err) != tools.Conflict {
 				t.Errorf("an approval for %s alone allows it to open an item: %v", tc.app, err)
 			}
 		})
@@ -218,8 +218,8 @@ func TestOpen_WithAnApplication(t *testing.T) {
 
 func TestOpen_ErrorsNameTheCause(t *testing.T) {
 	for code, err := range map[tools.Code]error{tools.Unsupported: session.ErrNone, tools.TimedOut: clipboard.ErrBusy, tools.OutcomeUnknown: clipboard.ErrUnsure, tools.Failed: errors.New("x")} {
-		x := named(t, Deps{Clipboard: &board{err: err}}, "get_clipboard")
-		if _, got := call(t, x, `{}`, ""); tools.CodeOf(got) != code || !errors.Is(got, err) {
+		x := toolNamed(t, Deps{Clipboard: &board{err: err}}, "get_clipboard")
+		if _, got := callTool(t, x, `{}`, ""); tools.CodeOf(got) != code || !errors.Is(got, err) {
 			t.Errorf("%v: %v", err, got)
 		}
 	}

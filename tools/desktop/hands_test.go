@@ -25,7 +25,7 @@ type display struct {
 
 func (d *display) List(context.Context) ([]window.Window, error) { return d.list, nil }
 
-func (d *display) do(w window.Window, ok input.Check) error {
+func (d *display) checkWindow(w window.Window, ok input.Check) error {
 	if err := ok(w); err != nil {
 		return err
 	}
@@ -34,18 +34,20 @@ func (d *display) do(w window.Window, ok input.Check) error {
 }
 
 func (d *display) Type(_ context.Context, w window.Window, _ string, ok input.Check) error {
-	return d.do(w, ok)
+	return d.checkWindow(w, ok)
 }
 
 func (d *display) Press(_ context.Context, w window.Window, _ []string, ok input.Check) error {
-	return d.do(w, ok)
+	return d.checkWindow(w, ok)
 }
 
 func (d *display) Click(_ context.Context, w window.Window, _, _ int, _ string, _ bool, ok input.Check) error {
-	return d.do(w, ok)
+	return d.checkWindow(w, ok)
 }
 
-func (d *display) Focus(_ context.Context, w window.Window, ok input.Check) error { return d.do(w, ok) }
+func (d *display) Focus(_ context.Context, w window.Window, ok input.Check) error {
+	return d.checkWindow(w, ok)
+}
 
 // A model that may type must not be able to answer approval requests.
 func TestType_RefusesProtectedWindows(t *testing.T) {
@@ -80,7 +82,7 @@ func TestType_RefusesProtectedWindows(t *testing.T) {
 			s := &display{list: []window.Window{tc.w}}
 			asking := false
 			d := Deps{Windows: s, Hands: s, Driven: func() int { return 77 }, Asking: func(context.Context) (bool, error) { return asking, nil }}
-			x := named(t, d, "type_text")
+			x := toolNamed(t, d, "type_text")
 			args := json.RawMessage(`{"window":"9","text":"y"}`)
 			j := tools.JudgmentOf(t.Context(), x, args)
 			if (j.Refused != nil) != tc.before || !j.Private || !tc.before && j.Effects != acting {
@@ -104,7 +106,7 @@ func TestType_StopsWhenThePageChanges(t *testing.T) {
 	for app, stops := range map[string]bool{"firefox": true, "microsoft edge": true, "gedit": false} {
 		s := &display{list: []window.Window{{ID: 1, Title: "Forum", App: app, PID: 4}}}
 		d := Deps{Windows: s, Hands: changingDisplay{s}, Asking: func(context.Context) (bool, error) { return false, nil }}
-		x := named(t, d, "type_text")
+		x := toolNamed(t, d, "type_text")
 		args := json.RawMessage(`{"window":"1","text":"y"}`)
 		j := tools.JudgmentOf(t.Context(), x, args)
 		if _, err := x.Call(t.Context(), tools.Call{Args: args, Exact: j.Exact}); (tools.CodeOf(err) == tools.Conflict) != stops || (err != nil) != stops || (s.did == 0) != stops {
@@ -124,7 +126,7 @@ func (d changingDisplay) Type(ctx context.Context, w window.Window, text string,
 func TestClick_WindowChanged(t *testing.T) {
 	s := &display{list: []window.Window{{ID: 1, Title: "Mail - Firefox", App: "firefox", PID: 4}, {ID: 2, Title: "News - Firefox", App: "firefox", PID: 4}}}
 	d := Deps{Windows: s, Hands: s, Asking: func(context.Context) (bool, error) { return false, nil }}
-	x := named(t, d, "click")
+	x := toolNamed(t, d, "click")
 	args := json.RawMessage(`{"window":"mail","x":1,"y":1}`)
 	j := tools.JudgmentOf(t.Context(), x, args)
 	s.list[0].Title = "Mail: pay now - Firefox"
@@ -137,7 +139,7 @@ func TestClick_WindowChanged(t *testing.T) {
 		}
 	}
 	d.Asking = func(context.Context) (bool, error) { return false, errors.New("unreadable") }
-	if j := tools.JudgmentOf(t.Context(), named(t, d, "click"), json.RawMessage(`{"window":"2","x":1,"y":1}`)); j.Refused == nil {
+	if j := tools.JudgmentOf(t.Context(), toolNamed(t, d, "click"), json.RawMessage(`{"window":"2","x":1,"y":1}`)); j.Refused == nil {
 		t.Error("the call is allowed without a list of open questions")
 	}
 }
@@ -169,7 +171,7 @@ func TestFields(t *testing.T) {
 	f := &fields{}
 	asking := false
 	d := Deps{Tree: f, Asking: func(context.Context) (bool, error) { return asking, nil }}
-	x := named(t, d, "fill_element")
+	x := toolNamed(t, d, "fill_element")
 	args := json.RawMessage(`{"window":"shop","name":"street","text":"Elm 5"}`)
 	reset := func() {
 		asking, f.did = false, ""
@@ -237,7 +239,7 @@ func TestErrors_TextOfAProgramIsUntrusted(t *testing.T) {
 	} {
 		f := &fields{list: []a11y.Node{{Ref: "0.3", App: "Shop", PID: 1, Window: "shop", Role: "button", Name: "Buy", Does: "press"}}}
 		d := Deps{Tree: f, Asking: func(context.Context) (bool, error) { return false, nil }}
-		x, args := named(t, d, "click_element"), json.RawMessage(`{"window":"shop","name":"buy"}`)
+		x, args := toolNamed(t, d, "click_element"), json.RawMessage(`{"window":"shop","name":"buy"}`)
 		exact := tools.JudgmentOf(t.Context(), x, args).Exact
 		f.read, f.act = tc.read, tc.act
 		_, err := x.Call(t.Context(), tools.Call{Args: args, Exact: exact})
@@ -252,7 +254,7 @@ func TestErrors_TextOfAProgramIsUntrusted(t *testing.T) {
 func TestFocus(t *testing.T) {
 	s := &display{list: []window.Window{{ID: 1, Title: "letter", App: "gedit", PID: 4}, {ID: 2, Title: "Hob", App: "firefox", PID: 5}}}
 	d := Deps{Windows: s, Hands: s, Asking: func(context.Context) (bool, error) { return false, nil }}
-	x := named(t, d, "focus_window")
+	x := toolNamed(t, d, "focus_window")
 	args := json.RawMessage(`{"window":"letter"}`)
 	j := tools.JudgmentOf(t.Context(), x, args)
 	if j.Refused != nil || j.Effects != tools.Exec || !j.Listed || !j.Private {
@@ -290,7 +292,7 @@ func TestScreenshot_WithoutAModelThatSees(t *testing.T) {
 		"one does": {func(context.Context, []byte) (string, error) { return "a letter", nil }, "Description by a vision model:\na letter", true},
 	} {
 		d := Deps{Windows: &display{}, Capturer: c, Keep: keep, Tree: &fields{}, Describe: tc.describe}
-		r, err := named(t, d, "screen_capture").Call(t.Context(), tools.Call{ID: "12345678", Args: json.RawMessage(`{}`)})
+		r, err := toolNamed(t, d, "screen_capture").Call(t.Context(), tools.Call{ID: "12345678", Args: json.RawMessage(`{}`)})
 		if err != nil || !strings.Contains(r.Text, tc.want) || strings.Contains(r.Text, "retry later") || (r.Source == provenance.Outside) != tc.seen {
 			t.Errorf("%s: %v %+v", name, err, r)
 		}

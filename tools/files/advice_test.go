@@ -11,8 +11,8 @@ import (
 	"hob/tools"
 )
 
-// arguments returns the smallest valid arguments of a tool.
-func arguments(tool, path string) map[string]any {
+// smallestArguments returns the smallest valid arguments of a tool.
+func smallestArguments(tool, path string) map[string]any {
 	args := map[string]any{"path": path}
 	switch tool {
 	case "write_file":
@@ -39,10 +39,10 @@ func remedyOf(t *testing.T, err error) (remedy string, protected bool) {
 // The advice of a refusal names only the folder that the call needs.
 func TestReview11_AdviceNamesExactlyTheNeededFolder(t *testing.T) {
 	b := newBench(t, nil)
-	b.put("Downloads/a.txt", "a")
-	b.put("Downloads/sub/b.txt", "b")
-	b.put("loose.txt", "x")
-	b.put(".ssh/config", "Host x")
+	b.putFile("Downloads/a.txt", "a")
+	b.putFile("Downloads/sub/b.txt", "b")
+	b.putFile("loose.txt", "x")
+	b.putFile(".ssh/config", "Host x")
 	set := func(folder string) string {
 		return `hob config set files.allowed '["~/Documents","` + filepath.ToSlash(folder) + `"]'`
 	}
@@ -62,7 +62,7 @@ func TestReview11_AdviceNamesExactlyTheNeededFolder(t *testing.T) {
 			if runtime.GOOS == "windows" {
 				t.Skip("the test needs Unix paths")
 			}
-			_, err := b.call(c.tool, arguments(c.tool, c.path))
+			_, err := b.callTool(c.tool, smallestArguments(c.tool, c.path))
 			got, _ := remedyOf(t, err)
 			if c.want == "" {
 				if strings.Contains(got, "config set") {
@@ -81,12 +81,12 @@ func TestReview11_AdviceNamesExactlyTheNeededFolder(t *testing.T) {
 // which it was requested.
 func TestReview10_RefusalNeverAdvisesProtectedPlace(t *testing.T) {
 	b := newBench(t, nil)
-	b.put(".ssh/id_ed25519", "key")
-	b.put(".aws/credentials", "key")
-	b.put("hob/config.toml", "x")
-	b.put("Projects/x/.git/hooks/pre-commit", "x")
-	b.link(b.path(".ssh"), "keys")
-	b.link(b.path(".ssh"), "Documents/keys")
+	b.putFile(".ssh/id_ed25519", "key")
+	b.putFile(".aws/credentials", "key")
+	b.putFile("hob/config.toml", "x")
+	b.putFile("Projects/x/.git/hooks/pre-commit", "x")
+	b.linkFile(b.filePath(".ssh"), "keys")
+	b.linkFile(b.filePath(".ssh"), "Documents/keys")
 	for _, path := range []string{
 		"~/.ssh", "~/.ssh/id_ed25519", "~/.ssh/missing", "~/.SSH", "~/.aws/credentials", "~/hob", "~/hob/config.toml", "~/keys", "~/keys/id_ed25519",
 		"~/Documents/keys", "~/Documents/keys/id_ed25519", "~/Projects/x/.git/hooks", "/etc/shadow", "/proc/self/environ", "/dev/mem",
@@ -95,13 +95,13 @@ func TestReview10_RefusalNeverAdvisesProtectedPlace(t *testing.T) {
 			if runtime.GOOS == "windows" && strings.HasPrefix(path, "/") {
 				continue
 			}
-			_, err := b.call(tool, arguments(tool, path))
+			_, err := b.callTool(tool, smallestArguments(tool, path))
 			if got, _ := remedyOf(t, err); strings.Contains(got, "allow") {
 				t.Errorf("%s %s: advises %q", tool, path, got)
 			}
 		}
 	}
-	_, err := b.call("list_directory", map[string]any{"path": "~/.ssh"})
+	_, err := b.callTool("list_directory", map[string]any{"path": "~/.ssh"})
 	if _, protected := remedyOf(t, err); !protected {
 		t.Errorf("~/.ssh is not reported as protected: %v", err)
 	}
@@ -114,10 +114,10 @@ func TestReview11_AdviceCannotCarryACommand(t *testing.T) {
 	}
 	b := newBench(t, nil)
 	for _, name := range []string{"a'; touch pwned; '", "a\x1b[2J", "a\u200bb", "a\u202eb", "a\nb", "$(id)", "`id`", `a"b`, `a\b`} {
-		if err := os.MkdirAll(b.path("other/"+name), 0o755); err != nil {
+		if err := os.MkdirAll(b.filePath("other/"+name), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		_, err := b.call("list_directory", map[string]any{"path": "~/other/" + name})
+		_, err := b.callTool("list_directory", map[string]any{"path": "~/other/" + name})
 		if got, _ := remedyOf(t, err); strings.Contains(got, name) || strings.Contains(got, "config set") {
 			t.Errorf("%q: advises %q", name, got)
 		}
@@ -127,7 +127,7 @@ func TestReview11_AdviceCannotCarryACommand(t *testing.T) {
 func TestReview11_AdviceWithoutAnyFolder(t *testing.T) {
 	b := newBench(t, func(o *Options) { o.Allowed = nil })
 	for _, path := range []string{"x.txt", "", "~/Documents"} {
-		_, err := b.call("search_files", map[string]any{"path": path, "query": "x"})
+		_, err := b.callTool("search_files", map[string]any{"path": path, "query": "x"})
 		got, _ := remedyOf(t, err)
 		if strings.Contains(got, `"."`) || strings.Contains(got, `"~"`) {
 			t.Errorf("%q: advises %q", path, got)

@@ -48,39 +48,39 @@ func newBench(t *testing.T, change func(*Options)) *bench {
 	for _, tool := range b.f.Tools() {
 		b.by[tool.Spec().Name] = tool
 	}
-	b.put("Documents/notes.txt", "one\ntwo\nthree\n")
-	b.put("outside/secret.txt", "canary")
+	b.putFile("Documents/notes.txt", "one\ntwo\nthree\n")
+	b.putFile("outside/secret.txt", "canary")
 	return b
 }
 
-func (b *bench) path(rel string) string { return filepath.Join(b.home, filepath.FromSlash(rel)) }
+func (b *bench) filePath(rel string) string { return filepath.Join(b.home, filepath.FromSlash(rel)) }
 
-func (b *bench) put(rel, text string) {
+func (b *bench) putFile(rel, text string) {
 	b.t.Helper()
-	if err := os.MkdirAll(filepath.Dir(b.path(rel)), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(b.filePath(rel)), 0o755); err != nil {
 		b.t.Fatal(err)
 	}
-	if err := os.WriteFile(b.path(rel), []byte(text), 0o644); err != nil {
+	if err := os.WriteFile(b.filePath(rel), []byte(text), 0o644); err != nil {
 		b.t.Fatal(err)
 	}
 }
 
-func (b *bench) link(target, rel string) {
+func (b *bench) linkFile(target, rel string) {
 	b.t.Helper()
-	if err := os.Symlink(target, b.path(rel)); err != nil {
+	if err := os.Symlink(target, b.filePath(rel)); err != nil {
 		b.t.Skip("symbolic links are not available:", err)
 	}
 }
 
-func (b *bench) get(rel string) string {
-	raw, err := os.ReadFile(b.path(rel))
+func (b *bench) readFile(rel string) string {
+	raw, err := os.ReadFile(b.filePath(rel))
 	if err != nil {
 		return "<" + errors.Unwrap(err).Error() + ">"
 	}
 	return string(raw)
 }
 
-func (b *bench) call(name string, args map[string]any) (tools.Result, error) {
+func (b *bench) callTool(name string, args map[string]any) (tools.Result, error) {
 	b.t.Helper()
 	raw, err := json.Marshal(args)
 	if err != nil {
@@ -89,16 +89,16 @@ func (b *bench) call(name string, args map[string]any) (tools.Result, error) {
 	return b.by[name].Call(b.t.Context(), tools.Call{ID: "c", Args: raw, Now: now})
 }
 
-func (b *bench) must(name string, args map[string]any) tools.Result {
+func (b *bench) mustCall(name string, args map[string]any) tools.Result {
 	b.t.Helper()
-	r, err := b.call(name, args)
+	r, err := b.callTool(name, args)
 	if err != nil {
 		b.t.Fatalf("%s: %v", name, err)
 	}
 	return r
 }
 
-func (b *bench) undo(name string, r tools.Result) (string, error) {
+func (b *bench) undoCall(name string, r tools.Result) (string, error) {
 	b.t.Helper()
 	if r.Undo == nil {
 		b.t.Fatalf("%s: nothing to undo", name)
@@ -108,21 +108,21 @@ func (b *bench) undo(name string, r tools.Result) (string, error) {
 
 func TestAccess_Refused(t *testing.T) {
 	b := newBench(t, nil)
-	b.put("Documents/.ssh/id_ed25519", "canary")
-	b.put("Documents/work/.git/hooks/pre-commit", "canary")
-	b.put("Documents/work/.git/config", "canary")
-	b.put("Documents/.SSH2/x", "fine")
-	b.link(b.path("outside/secret.txt"), "Documents/abs-link")
-	b.link("../outside/secret.txt", "Documents/rel-link")
-	b.link("../outside", "Documents/dir-link")
-	b.link("loop", "Documents/loop")
-	b.link(".ssh", "Documents/innocent")
-	b.link("../Documents/notes.txt", "Documents/out-and-in")
+	b.putFile("Documents/.ssh/id_ed25519", "canary")
+	b.putFile("Documents/work/.git/hooks/pre-commit", "canary")
+	b.putFile("Documents/work/.git/config", "canary")
+	b.putFile("Documents/.SSH2/x", "fine")
+	b.linkFile(b.filePath("outside/secret.txt"), "Documents/abs-link")
+	b.linkFile("../outside/secret.txt", "Documents/rel-link")
+	b.linkFile("../outside", "Documents/dir-link")
+	b.linkFile("loop", "Documents/loop")
+	b.linkFile(".ssh", "Documents/innocent")
+	b.linkFile("../Documents/notes.txt", "Documents/out-and-in")
 	tests := []struct {
 		name, path string
 		want       error
 	}{
-		{"absolute", b.path("outside/secret.txt"), ErrNotAllowed},
+		{"absolute", b.filePath("outside/secret.txt"), ErrNotAllowed},
 		{"dot dot", "../outside/secret.txt", ErrNotAllowed},
 		{"dot dot in the middle", "~/Documents/a/../../outside/secret.txt", ErrNotAllowed},
 		{"sibling with the same beginning", b.docs + "2/x", ErrNotAllowed},
@@ -151,20 +151,20 @@ func TestAccess_Refused(t *testing.T) {
 				"trash_file":     {"path": tc.path},
 				"move_file":      {"source": tc.path, "destination": "moved"},
 			} {
-				r, err := b.call(tool, args)
+				r, err := b.callTool(tool, args)
 				if !errors.Is(err, tc.want) || tools.CodeOf(err) != tools.PolicyDenied || strings.Contains(r.Text, "canary") {
 					t.Errorf("%s: %q, %v; want %v", tool, r.Text, err, tc.want)
 				}
 			}
-			if _, err := b.call("move_file", map[string]any{"source": "notes.txt", "destination": tc.path}); !errors.Is(err, tc.want) {
+			if _, err := b.callTool("move_file", map[string]any{"source": "notes.txt", "destination": tc.path}); !errors.Is(err, tc.want) {
 				t.Errorf("move to the path = %v; want %v", err, tc.want)
 			}
 		})
 	}
-	if got := b.get("outside/secret.txt") + b.get("Documents/notes.txt"); got != "canaryone\ntwo\nthree\n" {
+	if got := b.readFile("outside/secret.txt") + b.readFile("Documents/notes.txt"); got != "canaryone\ntwo\nthree\n" {
 		t.Errorf("files changed: %q", got)
 	}
-	_, err := b.call("read_file", map[string]any{"path": b.path("outside/secret.txt")})
+	_, err := b.callTool("read_file", map[string]any{"path": b.filePath("outside/secret.txt")})
 	if want := `hob config set files.allowed '["~/Documents","~/outside"]'`; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("the error does not name the command that allows the folder: %v", err)
 	}
@@ -172,34 +172,34 @@ func TestAccess_Refused(t *testing.T) {
 
 func TestAccess_HomeAllowed(t *testing.T) {
 	b := newBench(t, func(o *Options) { o.Allowed = []string{"~"} })
-	b.put(".config/autostart/x.desktop", "x")
-	b.put(".bashrc", "x")
+	b.putFile(".config/autostart/x.desktop", "x")
+	b.putFile(".bashrc", "x")
 	for _, p := range []string{
 		"~/.bashrc", ".profile", ".zshrc", ".ssh/config", ".config/autostart/new.desktop", ".config/google-chrome/Default/Cookies",
 		".mozilla/firefox/x", "hob/hob.db", "hob", ".BASHRC", ".config/systemd/user/x.service", ".gitconfig",
 	} {
-		if _, err := b.call("write_file", map[string]any{"path": p, "content": "x"}); !errors.Is(err, ErrProtected) {
+		if _, err := b.callTool("write_file", map[string]any{"path": p, "content": "x"}); !errors.Is(err, ErrProtected) {
 			t.Errorf("write %s: %v", p, err)
 		}
-		if _, err := b.call("read_file", map[string]any{"path": p}); !errors.Is(err, ErrProtected) {
+		if _, err := b.callTool("read_file", map[string]any{"path": p}); !errors.Is(err, ErrProtected) {
 			t.Errorf("read %s: %v", p, err)
 		}
 	}
 	for _, p := range []string{".config", "hob"} {
-		if _, err := b.call("trash_file", map[string]any{"path": p}); !errors.Is(err, ErrProtected) {
+		if _, err := b.callTool("trash_file", map[string]any{"path": p}); !errors.Is(err, ErrProtected) {
 			t.Errorf("trash %s: %v", p, err)
 		}
 	}
-	if _, err := b.call("trash_file", map[string]any{"path": "~"}); err == nil {
+	if _, err := b.callTool("trash_file", map[string]any{"path": "~"}); err == nil {
 		t.Error("the allowed folder itself was moved to the trash")
 	}
-	b.must("write_file", map[string]any{"path": "Desktop/x.txt", "content": "x"})
+	b.mustCall("write_file", map[string]any{"path": "Desktop/x.txt", "content": "x"})
 }
 
 func TestAccess_NoFolderAllowed(t *testing.T) {
 	b := newBench(t, func(o *Options) { o.Allowed = nil })
 	for _, p := range []string{"x.txt", "~/x.txt", "/x"} {
-		_, err := b.call("read_file", map[string]any{"path": p})
+		_, err := b.callTool("read_file", map[string]any{"path": p})
 		if !errors.Is(err, ErrNotAllowed) || !strings.Contains(err.Error(), "no folder is allowed yet") {
 			t.Errorf("%s: %v", p, err)
 		}

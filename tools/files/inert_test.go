@@ -14,10 +14,10 @@ import (
 // folder, which are rendered under a name that Hob chooses.
 func TestInertWrites(t *testing.T) {
 	b := newBench(t, func(o *Options) { o.Drop = "~/Documents/Hob"; o.Trusted = []string{"~/Documents/Hob/mine"} })
-	b.put("Documents/Hob/old.txt", "x")
-	b.put("Documents/Hob/mine/x.txt", "x")
-	b.put("Documents/Hob/repo/.git/HEAD", "x")
-	if err := os.Symlink(b.path("Documents"), b.path("Documents/Hob/out")); err != nil {
+	b.putFile("Documents/Hob/old.txt", "x")
+	b.putFile("Documents/Hob/mine/x.txt", "x")
+	b.putFile("Documents/Hob/repo/.git/HEAD", "x")
+	if err := os.Symlink(b.filePath("Documents"), b.filePath("Documents/Hob/out")); err != nil {
 		t.Skip(err)
 	}
 	const text = "Riga is in Latvia.\n"
@@ -83,20 +83,20 @@ func TestInertWrites(t *testing.T) {
 // write.
 func TestInertWrites_CheckThePathAgain(t *testing.T) {
 	b := newBench(t, func(o *Options) { o.Drop = "~/Documents/Hob" })
-	b.put("Documents/Hob/keep.txt", "x")
+	b.putFile("Documents/Hob/keep.txt", "x")
 	args := json.RawMessage(`{"path":"Hob/a.md","content":"new"}`)
 	call := tools.Call{Args: args, Now: now, Exact: tools.JudgmentOf(t.Context(), b.by["write_file"], args).Exact}
-	b.put("Documents/Hob/a.md", "older")
-	if _, err := b.by["write_file"].Call(t.Context(), call); tools.CodeOf(err) != tools.Conflict || b.get("Documents/Hob/a.md") != "older" {
+	b.putFile("Documents/Hob/a.md", "older")
+	if _, err := b.by["write_file"].Call(t.Context(), call); tools.CodeOf(err) != tools.Conflict || b.readFile("Documents/Hob/a.md") != "older" {
 		t.Errorf("write over an existing file = %v", err)
 	}
-	if err := os.Remove(b.path("Documents/Hob/a.md")); err != nil {
+	if err := os.Remove(b.filePath("Documents/Hob/a.md")); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(filepath.Join("..", "notes.txt"), b.path("Documents/Hob/a.md")); err != nil {
+	if err := os.Symlink(filepath.Join("..", "notes.txt"), b.filePath("Documents/Hob/a.md")); err != nil {
 		t.Skip(err)
 	}
-	if _, err := b.by["write_file"].Call(t.Context(), call); tools.CodeOf(err) != tools.Conflict || b.get("Documents/notes.txt") != "one\ntwo\nthree\n" {
+	if _, err := b.by["write_file"].Call(t.Context(), call); tools.CodeOf(err) != tools.Conflict || b.readFile("Documents/notes.txt") != "one\ntwo\nthree\n" {
 		t.Errorf("written through a link: %v", err)
 	}
 }

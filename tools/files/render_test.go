@@ -203,7 +203,7 @@ func TestReview7_NamesInTheDropFolderAreGenerated(t *testing.T) {
 			t.Fatalf("%q: %v", path, err)
 		}
 		out, _ := r.Data.(writeOut)
-		if dir, base := filepath.Split(out.Path); !name.MatchString(base) || filepath.Clean(dir) != b.path("Documents/Hob") {
+		if dir, base := filepath.Split(out.Path); !name.MatchString(base) || filepath.Clean(dir) != b.filePath("Documents/Hob") {
 			t.Errorf("%q was written as %s", path, out.Path)
 		}
 		if !strings.Contains(r.Text, filepath.Base(out.Path)) {

@@ -28,12 +28,12 @@ func testData(t testing.TB, name string) *os.File {
 // nothing outside the allowed folder was shown or changed.
 func TestTraversalPayloads(t *testing.T) {
 	b := newBench(t, nil)
-	b.put("Documents/deep/er/x", "x")
-	targets := []string{"outside/secret.txt", "etc/passwd", strings.TrimPrefix(b.path("outside/secret.txt"), "/")}
+	b.putFile("Documents/deep/er/x", "x")
+	targets := []string{"outside/secret.txt", "etc/passwd", strings.TrimPrefix(b.filePath("outside/secret.txt"), "/")}
 	starts := []string{"", "deep/er/", b.docs + "/", "~/Documents/"}
 	n := 0
 	for sc := bufio.NewScanner(testData(t, "payloads/path-traversal.txt")); sc.Scan(); n++ {
-		b.attack(t, starts[n%len(starts)]+strings.ReplaceAll(sc.Text(), "{FILE}", targets[n%len(targets)]), n%7 == 0)
+		b.attackPath(t, starts[n%len(starts)]+strings.ReplaceAll(sc.Text(), "{FILE}", targets[n%len(targets)]), n%7 == 0)
 	}
 	t.Logf("%d payloads", n)
 	if n == 0 {
@@ -41,25 +41,25 @@ func TestTraversalPayloads(t *testing.T) {
 	}
 	var outside []string
 	_ = filepath.WalkDir(b.home, func(path string, d os.DirEntry, err error) error {
-		if err == nil && !d.IsDir() && !strings.HasPrefix(path, b.docs) && !strings.HasPrefix(path, b.path("hob")) {
+		if err == nil && !d.IsDir() && !strings.HasPrefix(path, b.docs) && !strings.HasPrefix(path, b.filePath("hob")) {
 			outside = append(outside, path)
 		}
 		return nil
 	})
-	if len(outside) != 1 || b.get("outside/secret.txt") != "canary" {
+	if len(outside) != 1 || b.readFile("outside/secret.txt") != "canary" {
 		t.Errorf("files outside the allowed folder: %v", outside)
 	}
 }
 
-func (b *bench) attack(t *testing.T, path string, write bool) {
+func (b *bench) attackPath(t *testing.T, path string, write bool) {
 	t.Helper()
-	if r, err := b.call("read_file", map[string]any{"path": path}); err == nil && (strings.Contains(r.Text, "canary") || strings.Contains(r.Text, "root:")) {
+	if r, err := b.callTool("read_file", map[string]any{"path": path}); err == nil && (strings.Contains(r.Text, "canary") || strings.Contains(r.Text, "root:")) {
 		t.Errorf("read_file %q shows %q", path, r.Text)
 	}
 	if !write {
 		return
 	}
-	if _, err := b.call("write_file", map[string]any{"path": path, "content": "overwritten"}); err == nil {
+	if _, err := b.callTool("write_file", map[string]any{"path": path, "content": "overwritten"}); err == nil {
 		if p, err := b.f.Inspect(path); err != nil || !strings.HasPrefix(p.Path, b.docs+string(filepath.Separator)) {
 			t.Errorf("write_file %q wrote %q (%v)", path, p.Path, err)
 		}

@@ -9,7 +9,7 @@ import (
 	"hob/tools"
 )
 
-func (b *bench) redo(name string, r *tools.Result) error {
+func (b *bench) redoCall(name string, r *tools.Result) error {
 	b.t.Helper()
 	_, data, err := b.by[name].(tools.Redoer).Redo(b.t.Context(), r.Undo.Data)
 	if err == nil {
@@ -29,29 +29,29 @@ func TestIncident57UndoDestroysNothingNewer(t *testing.T) {
 		path  string // path that must keep its later content
 		want  string
 	}{
-		"a replaced file was edited":     {"write_file", write, func(b *bench) { b.put("Documents/notes.txt", "by hob, and more") }, "Documents/notes.txt", "by hob, and more"},
-		"new content of the same length": {"write_file", write, func(b *bench) { b.put("Documents/notes.txt", "BY HOB") }, "Documents/notes.txt", "BY HOB"},
+		"a replaced file was edited":     {"write_file", write, func(b *bench) { b.putFile("Documents/notes.txt", "by hob, and more") }, "Documents/notes.txt", "by hob, and more"},
+		"new content of the same length": {"write_file", write, func(b *bench) { b.putFile("Documents/notes.txt", "BY HOB") }, "Documents/notes.txt", "BY HOB"},
 		"a new file was edited": {
-			"write_file", map[string]any{"path": "new.txt", "content": "x"}, func(b *bench) { b.put("Documents/new.txt", "mine") }, "Documents/new.txt", "mine",
+			"write_file", map[string]any{"path": "new.txt", "content": "x"}, func(b *bench) { b.putFile("Documents/new.txt", "mine") }, "Documents/new.txt", "mine",
 		},
 		"a new file grew too large": {
-			"write_file", map[string]any{"path": "new.txt", "content": "x"}, func(b *bench) { b.put("Documents/new.txt", string(make([]byte, 1<<20+1))) }, "Documents/new.txt", string(make([]byte, 1<<20+1)),
+			"write_file", map[string]any{"path": "new.txt", "content": "x"}, func(b *bench) { b.putFile("Documents/new.txt", string(make([]byte, 1<<20+1))) }, "Documents/new.txt", string(make([]byte, 1<<20+1)),
 		},
 		"another file at the original path": {
-			"move_file", map[string]any{"source": "notes.txt", "destination": "old.txt"}, func(b *bench) { b.put("Documents/notes.txt", "newer") }, "Documents/notes.txt", "newer",
+			"move_file", map[string]any{"source": "notes.txt", "destination": "old.txt"}, func(b *bench) { b.putFile("Documents/notes.txt", "newer") }, "Documents/notes.txt", "newer",
 		},
 		"a new file at the original path of a trashed one": {
-			"trash_file", map[string]any{"path": "notes.txt"}, func(b *bench) { b.put("Documents/notes.txt", "newer") }, "Documents/notes.txt", "newer",
+			"trash_file", map[string]any{"path": "notes.txt"}, func(b *bench) { b.putFile("Documents/notes.txt", "newer") }, "Documents/notes.txt", "newer",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, func(o *Options) { o.MaxFile = 1 << 20 })
-			r := b.must(tc.tool, tc.args)
+			r := b.mustCall(tc.tool, tc.args)
 			tc.since(b)
-			if _, err := b.undo(tc.tool, r); tools.CodeOf(err) != tools.Conflict {
+			if _, err := b.undoCall(tc.tool, r); tools.CodeOf(err) != tools.Conflict {
 				t.Errorf("undo: %v", err)
 			}
-			if got := b.get(tc.path); got != tc.want {
+			if got := b.readFile(tc.path); got != tc.want {
 				t.Errorf("the content is now %.20q", got)
 			}
 		})
@@ -60,12 +60,12 @@ func TestIncident57UndoDestroysNothingNewer(t *testing.T) {
 
 func TestIncident57AFileInAFolderThatWasMadeForIt(t *testing.T) {
 	b := newBench(t, nil)
-	r := b.must("write_file", map[string]any{"path": "trip/plan.txt", "content": "x"})
-	b.put("Documents/trip/mine.txt", "mine")
-	if _, err := b.undo("write_file", r); err != nil {
+	r := b.mustCall("write_file", map[string]any{"path": "trip/plan.txt", "content": "x"})
+	b.putFile("Documents/trip/mine.txt", "mine")
+	if _, err := b.undoCall("write_file", r); err != nil {
 		t.Fatal(err)
 	}
-	if got := b.get("Documents/trip/mine.txt"); got != "mine" {
+	if got := b.readFile("Documents/trip/mine.txt"); got != "mine" {
 		t.Errorf("the user's file in that folder = %q", got)
 	}
 }
@@ -84,33 +84,33 @@ func TestRedo(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, nil)
-			r := b.must(tc.tool, tc.args)
+			r := b.mustCall(tc.tool, tc.args)
 			for range 3 {
-				if _, err := b.undo(tc.tool, r); err != nil {
+				if _, err := b.undoCall(tc.tool, r); err != nil {
 					t.Fatal(err)
 				}
-				if got := b.get(tc.path); got != tc.undone {
+				if got := b.readFile(tc.path); got != tc.undone {
 					t.Fatalf("undone: %q", got)
 				}
-				if err := b.redo(tc.tool, &r); err != nil {
+				if err := b.redoCall(tc.tool, &r); err != nil {
 					t.Fatal(err)
 				}
-				if got := b.get(tc.path); got != tc.again {
+				if got := b.readFile(tc.path); got != tc.again {
 					t.Fatalf("after redo: %q", got)
 				}
 			}
-			if _, err := b.undo(tc.tool, r); err != nil {
+			if _, err := b.undoCall(tc.tool, r); err != nil {
 				t.Fatal(err)
 			}
 			if tc.undone[0] == '<' {
-				b.put(tc.path, "newer")
+				b.putFile(tc.path, "newer")
 			} else {
-				b.put("Documents/notes.txt", "newer")
+				b.putFile("Documents/notes.txt", "newer")
 			}
-			before := b.get("Documents/notes.txt") + b.get(tc.path)
-			switch err := b.redo(tc.tool, &r); {
+			before := b.readFile("Documents/notes.txt") + b.readFile(tc.path)
+			switch err := b.redoCall(tc.tool, &r); {
 			case tc.tool == "trash_file": // redo may move the newer file to the trash, from which it can be restored
-			case tools.CodeOf(err) != tools.Conflict || b.get("Documents/notes.txt")+b.get(tc.path) != before:
+			case tools.CodeOf(err) != tools.Conflict || b.readFile("Documents/notes.txt")+b.readFile(tc.path) != before:
 				t.Errorf("redo over a newer file = %v", err)
 			}
 		})
@@ -121,13 +121,13 @@ func TestRedo(t *testing.T) {
 // path.
 func TestUndo_ForgedRecordReachesNoOtherFile(t *testing.T) {
 	b := newBench(t, nil)
-	b.put("secret.txt", "canary")
+	b.putFile("secret.txt", "canary")
 	if err := os.MkdirAll(filepath.Join(b.home, "Documents", ".ssh"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	for tool, record := range map[string]any{
-		"write_file": writeUndo{Path: b.path("secret.txt"), Created: true, After: contentDigest([]byte("canary"))},
-		"move_file":  moveUndo{From: b.path("Documents/x"), To: b.path("secret.txt")},
+		"write_file": writeUndo{Path: b.filePath("secret.txt"), Created: true, After: contentDigest([]byte("canary"))},
+		"move_file":  moveUndo{From: b.filePath("Documents/x"), To: b.filePath("secret.txt")},
 	} {
 		raw, err := json.Marshal(record)
 		if err != nil {
@@ -141,7 +141,7 @@ func TestUndo_ForgedRecordReachesNoOtherFile(t *testing.T) {
 			t.Errorf("%s changed a file outside of the allowed folders", tool)
 		}
 	}
-	if b.get("secret.txt") != "canary" {
+	if b.readFile("secret.txt") != "canary" {
 		t.Error("the protected file is missing")
 	}
 }

@@ -78,7 +78,7 @@ func newAskingServer(t *testing.T, revision string) *askingServer {
 	return a
 }
 
-func (a *askingServer) set(message string) (calls int, got []string) {
+func (a *askingServer) setMessage(message string) (calls int, got []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.message = message
@@ -105,17 +105,17 @@ func TestManager_AsksQuestionsOfServers(t *testing.T) {
 				t.Fatalf("TestMCP = %+v, %v", s, err)
 			}
 			// the answer to a question that Hob lost at a restart
-			if _, err := b.call(t, "web__answer_question", `{"question": "0123456789ab", "answers": {"city": "Oslo"}}`); tools.CodeOf(err) != tools.NotFound || !strings.Contains(err.Error(), "no longer open: it expired, it was answered, or Hob was restarted") {
+			if _, err := b.callTool(t, "web__answer_question", `{"question": "0123456789ab", "answers": {"city": "Oslo"}}`); tools.CodeOf(err) != tools.NotFound || !strings.Contains(err.Error(), "no longer open: it expired, it was answered, or Hob was restarted") {
 				t.Errorf("an answer to an expired question: %v", err)
 			}
-			_, err = b.call(t, "web__order", `{}`)
+			_, err = b.callTool(t, "web__order", `{}`)
 			id := questionID(t, err)
 			if text := err.Error(); !strings.Contains(text, `It asks: "Which city?"`) || !strings.Contains(text, "- city: text, required") || !strings.Contains(text, "default 3") {
 				t.Errorf("the question: %s", text)
 			}
 			answer := func(more string) string { return `{"question": "` + id + `"` + more + `}` }
 			for _, more := range []string{"", `, "answers": {}`, `, "answers": {"city": 5}`, `, "answers": {"city": "Oslo", "x": 1}`} {
-				if _, err := b.call(t, "web__answer_question", answer(more)); tools.CodeOf(err) != tools.InvalidArguments {
+				if _, err := b.callTool(t, "web__answer_question", answer(more)); tools.CodeOf(err) != tools.InvalidArguments {
 					t.Errorf("the answer%s: %v", more, err)
 				}
 			}
@@ -127,60 +127,60 @@ func TestManager_AsksQuestionsOfServers(t *testing.T) {
 			if got := x.(tools.Summarizer).Summary(json.RawMessage(full)); !strings.Contains(got, `It asks: "Which city?"; the server's own values: days = 3`) || x.Spec().Effects != tools.Send {
 				t.Errorf("the summary: %s", got)
 			}
-			r, err := b.call(t, "web__answer_question", full)
+			r, err := b.callTool(t, "web__answer_question", full)
 			if err != nil || r.Text != `got accept {"city":"Oslo","days":3}` {
 				t.Errorf("answer = %+v, %v", r, err)
 			}
-			if _, err := b.call(t, "web__answer_question", full); tools.CodeOf(err) != tools.NotFound {
+			if _, err := b.callTool(t, "web__answer_question", full); tools.CodeOf(err) != tools.NotFound {
 				t.Errorf("second answer = %v", err)
 			}
 
-			_, err = b.call(t, "web__order", `{}`)
+			_, err = b.callTool(t, "web__order", `{}`)
 			id = questionID(t, err)
-			if r, err := b.call(t, "web__answer_question", answer(`, "decline": true`)); err != nil || r.Text != "got decline null" {
+			if r, err := b.callTool(t, "web__answer_question", answer(`, "decline": true`)); err != nil || r.Text != "got decline null" {
 				t.Errorf("decline = %+v, %v", r, err)
 			}
 
-			_, before := a.set("Which city?")
-			_, err = b.call(t, "web__order", `{}`)
+			_, before := a.setMessage("Which city?")
+			_, err = b.callTool(t, "web__order", `{}`)
 			id = questionID(t, err)
-			a.set("Which country?")
-			if r, err := b.call(t, "web__plain", `{}`); err != nil || r.Text != "plain" { // in the former revision, this call ends the call that waits for an answer
+			a.setMessage("Which country?")
+			if r, err := b.callTool(t, "web__plain", `{}`); err != nil || r.Text != "plain" { // in the former revision, this call ends the call that waits for an answer
 				t.Errorf("plain = %+v, %v", r, err)
 			}
 			if revision == "2025-11-25" {
-				_, err = b.call(t, "web__answer_question", answer(`, "answers": {"city": "Oslo"}`))
+				_, err = b.callTool(t, "web__answer_question", answer(`, "answers": {"city": "Oslo"}`))
 				if other := questionID(t, err); other == id || !strings.Contains(err.Error(), "Which country?") {
 					t.Errorf("a changed question: %v", err)
 				}
 			}
-			if _, after := a.set("Which city?"); strings.Contains(fmt.Sprint(after[len(before):]), "accept") {
+			if _, after := a.setMessage("Which city?"); strings.Contains(fmt.Sprint(after[len(before):]), "accept") {
 				t.Errorf("a changed question got an answer: %v", after)
 			}
 
-			if _, err := b.call(t, "web__steal", `{}`); strings.Contains(fmt.Sprint(err), "(question ") {
+			if _, err := b.callTool(t, "web__steal", `{}`); strings.Contains(fmt.Sprint(err), "(question ") {
 				t.Errorf("question that asks for a password = %v", err)
 			}
-			if _, got := a.set(""); strings.Contains(got[len(got)-1], "accept") {
+			if _, got := a.setMessage(""); strings.Contains(got[len(got)-1], "accept") {
 				t.Errorf("the server got %v", got)
 			}
 
-			_, err = b.call(t, "web__link", `{}`)
+			_, err = b.callTool(t, "web__link", `{}`)
 			id = questionID(t, err)
 			if !strings.Contains(err.Error(), "https://login.example.com/x?id=7 (host login.example.com, not the host of the server") {
 				t.Errorf("an address: %v", err)
 			}
-			if _, err := b.call(t, "web__answer_question", answer(`, "url": "https://login.example.com/"`)); tools.CodeOf(err) != tools.InvalidArguments {
+			if _, err := b.callTool(t, "web__answer_question", answer(`, "url": "https://login.example.com/"`)); tools.CodeOf(err) != tools.InvalidArguments {
 				t.Errorf("answer for another address = %v", err)
 			}
 			full = answer(`, "url": "https://login.example.com/x?id=7"`)
 			if got := x.(tools.Summarizer).Summary(json.RawMessage(full)); !strings.Contains(got, "host login.example.com") || !strings.Contains(got, "Approve only after") {
 				t.Errorf("the summary: %s", got)
 			}
-			if r, err := b.call(t, "web__answer_question", full); err != nil || r.Text != "got accept null" {
+			if r, err := b.callTool(t, "web__answer_question", full); err != nil || r.Text != "got accept null" {
 				t.Errorf("an address: %+v, %v", r, err)
 			}
-			_, err = b.call(t, "web__need", `{}`)
+			_, err = b.callTool(t, "web__need", `{}`)
 			if questionID(t, err); !strings.Contains(err.Error(), "https://login.example.com/need") {
 				t.Errorf("question about an address to open first = %v", err)
 			}

@@ -61,8 +61,8 @@ func newMemoServer(t *testing.T, revision string) *memoServer {
 	return m
 }
 
-// set replaces the resource and announces it.
-func (m *memoServer) set(t *testing.T, text string) {
+// setText replaces the resource and announces it.
+func (m *memoServer) setText(t *testing.T, text string) {
 	t.Helper()
 	m.mu.Lock()
 	m.text = text
@@ -102,11 +102,11 @@ func TestWatchResource(t *testing.T) {
 			if s, err := b.MCPServers(t.Context(), api.Query{Of: "memo"}); err != nil || len(s) != 1 || s[0].Revision != revision || strings.Join(s[0].Watched, " ") != "memo://x" {
 				t.Fatalf("MCPServers = %+v, %v", s, err)
 			}
-			srv.set(t, "two")
+			srv.setText(t, "two")
 			b.awaitChange(t, "an update")
 			read("two")
 			for range 500 {
-				srv.set(t, "three")
+				srv.setText(t, "three")
 			}
 			b.awaitChange(t, "a flood of updates")
 			time.Sleep(2 * announceDelay)
@@ -121,7 +121,7 @@ func TestWatchResource(t *testing.T) {
 				srv.web.CloseClientConnections()
 				b.awaitChange(t, "a lost stream")
 				read("three")
-				srv.set(t, "four")
+				srv.setText(t, "four")
 				b.awaitChange(t, "an update after a lost stream")
 			}
 			srv.mu.Lock()
@@ -131,7 +131,7 @@ func TestWatchResource(t *testing.T) {
 				t.Errorf("resource of 5 MB: %d bytes of %d, %v", len(r.Text), r.Size, err)
 			}
 			b.watched.Store(false)
-			srv.set(t, "five")
+			srv.setText(t, "five")
 			for end := time.Now().Add(60 * time.Second); srv.subscribed.Load() != 0 && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 			}
 			if n := srv.subscribed.Load(); n != 0 || len(b.changed) > 0 {

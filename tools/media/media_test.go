@@ -46,7 +46,7 @@ func (d *fakePlayers) Do(_ context.Context, r media.Request) error {
 	return d.fail
 }
 
-func call(t *testing.T, x tools.Tool, args string) (tools.Result, error) {
+func callTool(t *testing.T, x tools.Tool, args string) (tools.Result, error) {
 	t.Helper()
 	return x.Call(t.Context(), tools.Call{Args: json.RawMessage(args)})
 }
@@ -69,9 +69,9 @@ func TestStatus_DistinguishesSilenceAndFailure(t *testing.T) {
 		"not allowed (Mac)":        {fakePlayers{err: &osrun.Error{Kind: osrun.Denied, Cause: "macOS has not let Hob use it"}}, "", tools.Failed, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, err := call(t, Deps{Player: &tc.deck}.currentTrack(), `{}`)
+			r, err := callTool(t, Deps{Player: &tc.deck}.currentTrack(), `{}`)
 			if tc.code != "" {
-				_, pressing := call(t, Deps{Player: &tc.deck}.controlTool(), `{"action":"pause"}`)
+				_, pressing := callTool(t, Deps{Player: &tc.deck}.controlTool(), `{"action":"pause"}`)
 				for _, err := range []error{err, pressing} {
 					if tools.CodeOf(err) != tc.code || tools.SourceOf(err).Tainted() != tc.theirs {
 						t.Errorf("%v, source %s", err, tools.SourceOf(err))
@@ -105,7 +105,7 @@ func TestControl(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := two()
-			r, err := call(t, Deps{Player: d}.controlTool(), tc.args)
+			r, err := callTool(t, Deps{Player: d}.controlTool(), tc.args)
 			if tc.code != "" {
 				if tools.CodeOf(err) != tc.code || len(d.done) > 0 {
 					t.Errorf("%v, pressed %v", err, d.done)
@@ -125,7 +125,7 @@ func TestControl(t *testing.T) {
 // A command that a player may have received is sent once and reported as unknown.
 func TestControl_UnknownOutcome(t *testing.T) {
 	d := &fakePlayers{list: []media.Player{{ID: "vlc", Name: "VLC", State: media.Playing}}, fail: media.ErrUnsure}
-	if _, err := call(t, Deps{Player: d}.controlTool(), `{"action":"next"}`); tools.CodeOf(err) != tools.OutcomeUnknown || len(d.done) != 1 {
+	if _, err := callTool(t, Deps{Player: d}.controlTool(), `{"action":"next"}`); tools.CodeOf(err) != tools.OutcomeUnknown || len(d.done) != 1 {
 		t.Errorf("%v, pressed %d times", err, len(d.done))
 	}
 }
@@ -133,7 +133,7 @@ func TestControl_UnknownOutcome(t *testing.T) {
 func TestUndo(t *testing.T) {
 	d := &fakePlayers{list: []media.Player{{ID: "vlc", Name: "VLC", State: media.Playing, Volume: 50}}}
 	x := Deps{Player: d}.controlTool()
-	r, err := call(t, x, `{"action":"pause"}`)
+	r, err := callTool(t, x, `{"action":"pause"}`)
 	if err != nil || r.Undo == nil {
 		t.Fatal(r, err)
 	}
@@ -176,11 +176,11 @@ func TestVolume(t *testing.T) {
 		if j := tools.JudgmentOf(t.Context(), x, json.RawMessage(bad)); j.Refused == nil {
 			t.Errorf("%s is not refused", bad)
 		}
-		if _, err := call(t, x, bad); tools.CodeOf(err) != tools.InvalidArguments || l.Percent != 40 {
+		if _, err := callTool(t, x, bad); tools.CodeOf(err) != tools.InvalidArguments || l.Percent != 40 {
 			t.Errorf("%s: %v, %d", bad, err, l.Percent)
 		}
 	}
-	r, err := call(t, x, `{"by":100,"mute":true}`)
+	r, err := callTool(t, x, `{"by":100,"mute":true}`)
 	if err != nil || l.Level != (sound.Level{Percent: 100, Muted: true}) {
 		t.Errorf("%+v, %v", l.Level, err)
 	}

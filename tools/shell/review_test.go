@@ -15,12 +15,12 @@ import (
 // of other processes needs approval.
 func TestReview4_AsksForFormsThatAreNotListedWithoutASandbox(t *testing.T) {
 	b := newBench(t, command.Off)
-	b.put("Documents/victim.txt", "the only copy\n")
-	b.put("Documents/thesis.txt", "the only copy\n")
-	b.put("Documents/5", "0000: 41\n")
-	b.put("Documents/dirA/key", "a\n")
-	b.put("Documents/dirB/x", "b\n")
-	b.put("elsewhere/x", "canary\n")
+	b.putFile("Documents/victim.txt", "the only copy\n")
+	b.putFile("Documents/thesis.txt", "the only copy\n")
+	b.putFile("Documents/5", "0000: 41\n")
+	b.putFile("Documents/dirA/key", "a\n")
+	b.putFile("Documents/dirB/x", "b\n")
+	b.putFile("elsewhere/x", "canary\n")
 	if err := os.Symlink(filepath.Join(b.home, ".ssh/id_ed25519"), filepath.Join(b.docs, "dirB/key")); err != nil {
 		t.Skip(err)
 	}
@@ -32,7 +32,7 @@ func TestReview4_AsksForFormsThatAreNotListedWithoutASandbox(t *testing.T) {
 		"ps -axeww", "ps axeww", "ps -E", "ps e", "ps -o pid,env", "ps -o pid,args", "ps aux", "ps -ef", "w", "pgrep -af .",
 		"grep -r one .", "find .", "du -sh .", "ls -R", "ls -L dirB", "ls -H dirB", "git status", "rg one",
 	} {
-		if j := b.judge(runIn{Command: text}); j.Listed {
+		if j := b.judgeCall(runIn{Command: text}); j.Listed {
 			t.Errorf("%q runs without approval and without a sandbox", text)
 		}
 	}
@@ -42,7 +42,7 @@ func TestReview4_AsksForFormsThatAreNotListedWithoutASandbox(t *testing.T) {
 // the code, and its harmless and hostile contents.
 type payload struct{ command, file, before, after string }
 
-func payloads() []payload {
+func testPayloads() []payload {
 	const good, evil = "echo harmless\n", "echo evil > made\n"
 	return []payload{
 		{"sh < job.sh", "job.sh", good, evil},
@@ -79,27 +79,27 @@ func payloads() []payload {
 
 // Code that a command would read is part of the approval.
 func TestReview5_RefusesWhenCodeChangesAfterTheQuestion(t *testing.T) {
-	for _, p := range payloads() {
+	for _, p := range testPayloads() {
 		t.Run(p.command+" "+p.file, func(t *testing.T) {
 			b := newBench(t, command.Auto)
-			b.put("Documents/tp/other.sh", "echo harmless\n")
-			b.put("Documents/list.txt", "tp/job.sh\n")
+			b.putFile("Documents/tp/other.sh", "echo harmless\n")
+			b.putFile("Documents/list.txt", "tp/job.sh\n")
 			if p.before != "" {
-				b.put("Documents/"+p.file, p.before)
+				b.putFile("Documents/"+p.file, p.before)
 			}
 			in := runIn{Command: p.command}
-			j := b.judge(in)
+			j := b.judgeCall(in)
 			if j.Refused != nil || j.Listed {
 				t.Fatalf("refused %v, listed %v", j.Refused, j.Listed)
 			}
-			if again := b.judge(in); again.Exact != j.Exact {
+			if again := b.judgeCall(in); again.Exact != j.Exact {
 				t.Fatalf("two judgments of the same call differ:\n%s\n%s", j.Exact, again.Exact)
 			}
-			b.put("Documents/"+p.file, p.after)
-			if b.judge(in).Exact == j.Exact {
+			b.putFile("Documents/"+p.file, p.after)
+			if b.judgeCall(in).Exact == j.Exact {
 				t.Error("the approval is the same for other code")
 			}
-			if _, err := b.runApproved(in, j.Exact); tools.CodeOf(err) != tools.Conflict || b.get("Documents/made") != "" {
+			if _, err := b.runApproved(in, j.Exact); tools.CodeOf(err) != tools.Conflict || b.readFile("Documents/made") != "" {
 				t.Errorf("the command ran although its code had changed: %v", err)
 			}
 			if err := os.Remove(b.docs + "/made"); err == nil || !errors.Is(err, os.ErrNotExist) {

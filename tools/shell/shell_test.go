@@ -40,9 +40,9 @@ func newBench(t *testing.T, sandbox string) *bench {
 		t.Fatal(err)
 	}
 	b := &bench{t: t, home: home, docs: filepath.Join(home, "Documents")}
-	b.put("Documents/notes.txt", "one\n")
-	b.put(".ssh/id_ed25519", "canary")
-	b.put("hob/token", "canary")
+	b.putFile("Documents/notes.txt", "one\n")
+	b.putFile(".ssh/id_ed25519", "canary")
+	b.putFile("hob/token", "canary")
 	judge, err := command.New(command.Options{
 		Home: home, Allowed: []string{b.docs},
 		Places: denypaths.New(denypaths.Options{Home: home, Own: []string{filepath.Join(home, "hob")}, Allowed: []string{b.docs}}),
@@ -62,7 +62,7 @@ func newBench(t *testing.T, sandbox string) *bench {
 	return b
 }
 
-func (b *bench) put(name, text string) {
+func (b *bench) putFile(name, text string) {
 	b.t.Helper()
 	path := filepath.Join(b.home, name)
 	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o755)); err != nil {
@@ -70,7 +70,7 @@ func (b *bench) put(name, text string) {
 	}
 }
 
-func (b *bench) get(name string) string {
+func (b *bench) readFile(name string) string {
 	text, err := os.ReadFile(filepath.Join(b.home, name))
 	if err != nil {
 		return ""
@@ -78,21 +78,23 @@ func (b *bench) get(name string) string {
 	return string(text)
 }
 
-func args(in runIn) json.RawMessage {
+func encodeArgs(in runIn) json.RawMessage {
 	raw, _ := json.Marshal(in) // strings and numbers can always be encoded
 	return raw
 }
 
-func (b *bench) judge(in runIn) tools.CallAssessment {
-	return b.tool.(tools.CallAssessor).Judge(b.t.Context(), args(in))
+func (b *bench) judgeCall(in runIn) tools.CallAssessment {
+	return b.tool.(tools.CallAssessor).Judge(b.t.Context(), encodeArgs(in))
 }
 
 // runApproved runs a call with the Exact of its earlier judgment.
 func (b *bench) runApproved(in runIn, exact string) (tools.Result, error) {
-	return b.tool.Call(b.t.Context(), tools.Call{ID: "c", Args: args(in), Exact: exact})
+	return b.tool.Call(b.t.Context(), tools.Call{ID: "c", Args: encodeArgs(in), Exact: exact})
 }
 
-func (b *bench) run(in runIn) (tools.Result, error) { return b.runApproved(in, b.judge(in).Exact) }
+func (b *bench) runJudged(in runIn) (tools.Result, error) {
+	return b.runApproved(in, b.judgeCall(in).Exact)
+}
 
 func TestJudgment(t *testing.T) {
 	b := newBench(t, command.Off)
@@ -110,7 +112,7 @@ func TestJudgment(t *testing.T) {
 		"destroys":         {runIn{Command: "rm -rf x"}, tools.Exec | tools.Destroy, false, "cannot be undone"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			j := b.judge(c.in)
+			j := b.judgeCall(c.in)
 			if j.Refused != nil || j.Effects != c.effects || j.Listed != c.listed || !strings.Contains(j.Why, c.why) || j.Exact == "" {
 				t.Errorf("%+v", j)
 			}
@@ -130,10 +132,10 @@ func TestJudgment(t *testing.T) {
 		"an empty folder name": {runIn{Command: "ls", Timeout: -1}, tools.InvalidArguments},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if j := b.judge(c.in); tools.CodeOf(j.Refused) != c.code {
+			if j := b.judgeCall(c.in); tools.CodeOf(j.Refused) != c.code {
 				t.Errorf("%v", j.Refused)
 			}
-			if _, err := b.run(c.in); tools.CodeOf(err) != c.code {
+			if _, err := b.runJudged(c.in); tools.CodeOf(err) != c.code {
 				t.Errorf("run = %v, want a refusal", err)
 			}
 		})
@@ -156,7 +158,7 @@ func TestResults(t *testing.T) {
 		"too long": {runIn{Command: "sleep 60", Timeout: 1}, "ran longer than 1s and was stopped", provenance.Tool},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, err := b.run(c.in)
+			r, err := b.runJudged(c.in)
 			if err != nil || !strings.Contains(r.Text, c.want) || r.Source != c.source {
 				t.Errorf("%s, %v (%s)", r.Text, err, r.Source)
 			}
@@ -165,14 +167,14 @@ func TestResults(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	in := runIn{Command: "sleep 60"}
-	if _, err := b.tool.Call(ctx, tools.Call{Args: args(in), Exact: b.judge(in).Exact}); !errors.Is(err, context.Canceled) {
+	if _, err := b.tool.Call(ctx, tools.Call{Args: encodeArgs(in), Exact: b.judgeCall(in).Exact}); !errors.Is(err, context.Canceled) {
 		t.Errorf("a canceled command: %v", err)
 	}
 }
 
 func TestSummary(t *testing.T) {
 	b := newBench(t, command.Off)
-	got := b.tool.(tools.Summarizer).Summary(args(runIn{Command: `rm "a b" *.txt`}))
+	got := b.tool.(tools.Summarizer).Summary(encodeArgs(runIn{Command: `rm "a b" *.txt`}))
 	if !strings.HasPrefix(got, "Run in "+b.docs+": /") || !strings.HasSuffix(got, "/rm 'a b' notes.txt") {
 		t.Errorf("Summary = %s", got)
 	}
@@ -184,33 +186,33 @@ func TestSummary(t *testing.T) {
 // bodies of here-documents expanded secrets.
 func TestIncidentI8ApprovalsOfCommands(t *testing.T) {
 	b := newBench(t, command.Auto)
-	b.put("Documents/job.sh", "echo harmless\n")
+	b.putFile("Documents/job.sh", "echo harmless\n")
 	for _, in := range []runIn{{Command: "sh job.sh"}, {Command: "env sh job.sh"}, {Command: "./job.sh"}, {Command: "for i in 1; do sh ./job.sh; done"}} {
-		b.put("Documents/job.sh", "echo harmless\n")
-		j := b.judge(in)
+		b.putFile("Documents/job.sh", "echo harmless\n")
+		j := b.judgeCall(in)
 		if j.Listed || j.Pattern != "" {
 			t.Errorf("%s: listed %v, pattern %q: a wrapper cannot be granted", in.Command, j.Listed, j.Pattern)
 		}
-		b.put("Documents/job.sh", "echo evil > made\n")
-		if _, err := b.runApproved(in, j.Exact); tools.CodeOf(err) != tools.Conflict || b.get("Documents/made") != "" {
+		b.putFile("Documents/job.sh", "echo evil > made\n")
+		if _, err := b.runApproved(in, j.Exact); tools.CodeOf(err) != tools.Conflict || b.readFile("Documents/made") != "" {
 			t.Errorf("%s ran although its payload had changed: %v", in.Command, err)
 		}
 	}
 	in := runIn{Command: "rm *.tmp"}
-	b.put("Documents/a.tmp", "")
-	j := b.judge(in)
-	b.put("Documents/-rf", "")
-	b.put("Documents/b.tmp", "")
+	b.putFile("Documents/a.tmp", "")
+	j := b.judgeCall(in)
+	b.putFile("Documents/-rf", "")
+	b.putFile("Documents/b.tmp", "")
 	if _, err := b.runApproved(in, j.Exact); tools.CodeOf(err) != tools.Conflict {
 		t.Errorf("command whose pattern matches other files now = %v", err)
 	}
 	for _, text := range []string{"cat *", "ls -- $(id)", "cat <<E\n$ANTHROPIC_API_KEY\nE"} {
-		if b.judge(runIn{Command: text}).Listed {
+		if b.judgeCall(runIn{Command: text}).Listed {
 			t.Errorf("%q is listed before its expansion", text)
 		}
 	}
 	t.Setenv("ANTHROPIC_API_KEY", "canary")
-	r, err := b.run(runIn{Command: "cat <<E\n[$ANTHROPIC_API_KEY]\nE"})
+	r, err := b.runJudged(runIn{Command: "cat <<E\n[$ANTHROPIC_API_KEY]\nE"})
 	if err != nil || !strings.Contains(r.Text, "[]") {
 		t.Errorf("result of a here-document = %q, %v", r.Text, err)
 	}
@@ -221,7 +223,7 @@ func TestIncidentI8ApprovalsOfCommands(t *testing.T) {
 func TestIncidentI9SwappedFiles(t *testing.T) {
 	b := newBench(t, command.Auto)
 	in := runIn{Command: "cat notes.txt"}
-	j := b.judge(in)
+	j := b.judgeCall(in)
 	if !j.Listed {
 		t.Fatalf("%+v", j)
 	}
@@ -246,7 +248,7 @@ func TestIncidentI10Aliases(t *testing.T) {
 		}
 	}
 	for _, cwd := range []string{"/etc", "//etc", "~/../../etc", "../", "~/.ssh", "/proc/self/root/etc", b.docs + "/../.ssh", b.home + "/Documents/../hob"} {
-		if j := b.judge(runIn{Command: "ls", Cwd: cwd}); j.Refused == nil {
+		if j := b.judgeCall(runIn{Command: "ls", Cwd: cwd}); j.Refused == nil {
 			t.Errorf("the command would run in %s", cwd)
 		}
 	}

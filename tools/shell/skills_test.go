@@ -17,9 +17,9 @@ func TestScriptsOfSkills(t *testing.T) {
 	b := newBench(t, command.Auto)
 	home := filepath.Join(b.home, "hob")
 	skills := filepath.Join(home, "skills")
-	b.put("hob/skills/tea/scripts/brew.sh", "cat "+filepath.Join(skills, "tea", "leaf.txt")+"\ncat "+home+"/token\necho evil > "+filepath.Join(skills, "tea", "made")+"\n")
-	b.put("hob/skills/tea/leaf.txt", "green\n")
-	b.put("hob/skills.trust", "canary\n")
+	b.putFile("hob/skills/tea/scripts/brew.sh", "cat "+filepath.Join(skills, "tea", "leaf.txt")+"\ncat "+home+"/token\necho evil > "+filepath.Join(skills, "tea", "made")+"\n")
+	b.putFile("hob/skills/tea/leaf.txt", "green\n")
+	b.putFile("hob/skills.trust", "canary\n")
 	judge, err := command.New(command.Options{
 		Home: b.home, Allowed: []string{b.docs}, Readable: []string{skills},
 		Places: denypaths.New(denypaths.Options{Home: b.home, Own: []string{home}, Allowed: []string{b.docs}, Readable: []string{skills}}),
@@ -55,7 +55,7 @@ func TestScriptsOfSkills(t *testing.T) {
 			t.Error("the script changed its folder")
 		}
 	}
-	b.put("hob/skills/tea/scripts/brew.sh", "echo other\n")
+	b.putFile("hob/skills/tea/scripts/brew.sh", "echo other\n")
 	if s.assessCommand(t.Context(), in).Exact == j.Exact {
 		t.Error("the approval is the same for another script")
 	}

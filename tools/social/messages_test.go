@@ -58,37 +58,37 @@ func (b box) ReadMail(_ context.Context, ref string) (pim.Message, error) {
 	return pim.Message{}, pim.ErrNoFolder
 }
 
-func mail(ref, from, subject, text string, days int) pim.Message {
+func newMail(ref, from, subject, text string, days int) pim.Message {
 	return pim.Message{Ref: ref, From: []pim.Person{{Address: from}}, To: []pim.Person{{Address: "me@example.org"}}, Subject: subject, Text: text, Received: noon.AddDate(0, 0, -days)}
 }
 
-func mailbox() box {
-	list := mail("3", "news@shop.example", "Sale", "Would you like shoes?", 20)
+func testMailbox() box {
+	list := newMail("3", "news@shop.example", "Sale", "Would you like shoes?", 20)
 	list.List = "news.shop.example"
-	sent := mail("5", "me@example.org", "Re: the invoice", "Here it is.", 8)
+	sent := newMail("5", "me@example.org", "Re: the invoice", "Here it is.", 8)
 	sent.To = []pim.Person{{Address: "bob@example.org"}}
-	mine := mail("6", "me@example.org", "Meeting", "Shall we meet on Monday?", 6)
+	mine := newMail("6", "me@example.org", "Meeting", "Shall we meet on Monday?", 6)
 	mine.To = []pim.Person{{Address: "eve@example.org"}}
 	return box{in: []pim.Message{
-		mail("1", "carol@example.org", "Photos", "Hello,\n\ncould you send me the photos of the boat?\n\n> Would you come?\n\nCarol", 40),
-		mail("2", "bob@example.org", "The invoice", "Can you send the invoice?", 10), list,
-		mail("4", "dan@example.org", "Thanks", "It went well.", 9),
+		newMail("1", "carol@example.org", "Photos", "Hello,\n\ncould you send me the photos of the boat?\n\n> Would you come?\n\nCarol", 40),
+		newMail("2", "bob@example.org", "The invoice", "Can you send the invoice?", 10), list,
+		newMail("4", "dan@example.org", "Thanks", "It went well.", 9),
 	}, sent: []pim.Message{sent, mine}}
 }
 
-func deps(t *testing.T) Deps {
+func newDeps(t *testing.T) Deps {
 	t.Helper()
 	st, err := storetest.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), Migrations(), store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = st.Close() })
-	b := mailbox()
+	b := testMailbox()
 	return Deps{Conversations: noTalk{}, Store: st, Mailers: func() []pim.Mailer { return []pim.Mailer{b} }}
 }
 
-// call runs a tool of the package that is not own.
-func call(t *testing.T, d Deps, name, args string) (tools.Result, error) {
+// callTool runs a tool of the package that is not own.
+func callTool(t *testing.T, d Deps, name, args string) (tools.Result, error) {
 	t.Helper()
 	for _, x := range Tools(d) {
 		if x.Spec().Name == name {
@@ -100,7 +100,7 @@ func call(t *testing.T, d Deps, name, args string) (tools.Result, error) {
 }
 
 func TestSuggestFollowups_FindsWhatIsUnanswered(t *testing.T) {
-	r, err := call(t, deps(t), "suggest_followups", `{}`)
+	r, err := callTool(t, newDeps(t), "suggest_followups", `{}`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func TestSuggestFollowups_FindsWhatIsUnanswered(t *testing.T) {
 	if r.Text != want || r.Source != provenance.Outside {
 		t.Errorf("got %s:\n%s\nwant\n%s", r.Source, r.Text, want)
 	}
-	if r, err = call(t, deps(t), "suggest_followups", `{"days_inactive":30}`); err != nil || strings.Contains(r.Text, "eve@") || !strings.Contains(r.Text, "carol@") {
+	if r, err = callTool(t, newDeps(t), "suggest_followups", `{"days_inactive":30}`); err != nil || strings.Contains(r.Text, "eve@") || !strings.Contains(r.Text, "carol@") {
 		t.Errorf("30 days: %v\n%s", err, r.Text)
 	}
 }
@@ -123,7 +123,7 @@ func TestReadMessages_ReadsTheMessagesApp(t *testing.T) {
 	db.Say(chatdbtest.Message{Chat: ada, From: "+15550100", Text: "Lunch at 12?", At: noon.Add(-3 * time.Hour)})
 	db.Say(chatdbtest.Message{Chat: ada, Text: "Yes", At: noon.Add(-2 * time.Hour)})
 	db.Say(chatdbtest.Message{Chat: eve, From: "+15550199", Text: "Secret of another chat", At: noon.Add(-time.Hour)})
-	d := deps(t)
+	d := newDeps(t)
 	d.MessagesDB = file
 	d.People = func(_ context.Context, words string) ([]pim.Contact, error) {
 		if words == "Ada" {
@@ -132,13 +132,13 @@ func TestReadMessages_ReadsTheMessagesApp(t *testing.T) {
 		return nil, nil
 	}
 	for _, contact := range []string{"Ada", "+15550100"} {
-		r, err := call(t, d, "read_messages", `{"contact":"`+contact+`"}`)
+		r, err := callTool(t, d, "read_messages", `{"contact":"`+contact+`"}`)
 		if err != nil || r.Source != provenance.Outside || !strings.Contains(r.Text, "- +15550100, today at 09:00: Lunch at 12?\n- you, today at 10:00: Yes") || strings.Contains(r.Text, "another chat") || strings.Contains(r.Text, "Old") {
 			t.Errorf("%s: %v\n%s", contact, err, r.Text)
 		}
 	}
 	d.MessagesDB = filepath.Join(t.TempDir(), "none.db")
-	r, err := call(t, d, "read_messages", `{"channel":"imessage"}`)
+	r, err := callTool(t, d, "read_messages", `{"channel":"imessage"}`)
 	if err != nil || !strings.Contains(r.Text, "Not read: ") {
 		t.Errorf("without a database: %v\n%s", err, r.Text)
 	}
@@ -146,7 +146,7 @@ func TestReadMessages_ReadsTheMessagesApp(t *testing.T) {
 
 func TestStartFacetime_OpensTheCallOnAMac(t *testing.T) {
 	m := osruntest.NewMac(t, map[string]any{})
-	d := deps(t)
+	d := newDeps(t)
 	in := facetimeIn{Contact: "Ada@Example.org", Audio: true}
 	if _, err := d.callTarget(t.Context(), in); tools.CodeOf(err) != tools.Unsupported || !strings.Contains(err.Error(), "only on a Mac") {
 		t.Errorf("elsewhere: %v", err)

@@ -48,9 +48,9 @@ func (b autoBox) SendMail(_ context.Context, l pim.OutgoingMail) (pim.Receipt, e
 	return pim.Receipt{Outcome: pim.Sent, ID: l.ID}, nil
 }
 
-// arrived returns a mail that arrives now.
-func arrived(id, from string, change func(*pim.Message)) pim.Message {
-	m := mail(id, from, "Question "+id, "Are you there?", 0)
+// newArrival returns a mail that arrives now.
+func newArrival(id, from string, change func(*pim.Message)) pim.Message {
+	m := newMail(id, from, "Question "+id, "Are you there?", 0)
 	m.ID, m.Received = id, time.Now().Add(time.Minute)
 	if change != nil {
 		change(&m)
@@ -69,12 +69,12 @@ type replyBench struct {
 }
 
 func newReplyBench(t *testing.T) *replyBench {
-	b := &replyBench{t: t, d: deps(t), state: &memory{m: map[string][]byte{}}}
-	b.d.Replies = b.replier()
+	b := &replyBench{t: t, d: newDeps(t), state: &memory{m: map[string][]byte{}}}
+	b.d.Replies = b.newReplier()
 	return b
 }
 
-func (b *replyBench) replier() *Replier {
+func (b *replyBench) newReplier() *Replier {
 	return NewReplier(ReplierOptions{
 		State: b.state, Mailers: func() []pim.Mailer { return []pim.Mailer{autoBox{box{in: b.in}, &b.sent}} }, Zone: func() *time.Location { return time.UTC }, Log: slog.New(slog.DiscardHandler),
 		People: func(_ context.Context, words string) ([]pim.Contact, error) {
@@ -94,7 +94,7 @@ func (b *replyBench) replier() *Replier {
 	})
 }
 
-func (b *replyBench) set(args string) tools.Result {
+func (b *replyBench) setReply(args string) tools.Result {
 	b.t.Helper()
 	for _, x := range Tools(b.d) {
 		if x.Spec().Name == "set_auto_reply" {
@@ -109,7 +109,7 @@ func (b *replyBench) set(args string) tools.Result {
 	return tools.Result{}
 }
 
-func (b *replyBench) tick() (on bool) {
+func (b *replyBench) answerNew() (on bool) {
 	b.t.Helper()
 	on, err := b.d.Replies.answerNew(b.t.Context())
 	if err != nil {
@@ -118,7 +118,7 @@ func (b *replyBench) tick() (on bool) {
 	return on
 }
 
-func (b *replyBench) answered() (out []string) {
+func (b *replyBench) listAnswered() (out []string) {
 	for _, l := range b.sent {
 		out = append(out, l.To[0].Address)
 	}
@@ -129,27 +129,27 @@ func TestReplier_AnswersPeopleOnceAndNoMachines(t *testing.T) {
 	b := newReplyBench(t)
 	b.denied = "enemy@example.org"
 	b.in = []pim.Message{
-		arrived("m1", "ada@example.org", nil), arrived("m2", "ada@example.org", nil), arrived("m3", "enemy@example.org", nil),
-		arrived("m4", "list@example.org", func(m *pim.Message) { m.List = "x" }),
-		arrived("m5", "bot@example.org", func(m *pim.Message) { m.Auto = "auto-replied" }),
-		arrived("m6", "no-reply@example.org", nil), arrived("m7", "me@example.org", nil),
-		arrived("m8", "eve@example.org", func(m *pim.Message) { m.To = []pim.Person{{Address: "team@example.org"}} }),
-		arrived("m9", "machine@example.org", func(m *pim.Message) { m.Refers = []string{"auto.1234@example.org"} }),
-		arrived("m10", "old@example.org", func(m *pim.Message) { m.Received = time.Now().Add(-time.Hour) }),
+		newArrival("m1", "ada@example.org", nil), newArrival("m2", "ada@example.org", nil), newArrival("m3", "enemy@example.org", nil),
+		newArrival("m4", "list@example.org", func(m *pim.Message) { m.List = "x" }),
+		newArrival("m5", "bot@example.org", func(m *pim.Message) { m.Auto = "auto-replied" }),
+		newArrival("m6", "no-reply@example.org", nil), newArrival("m7", "me@example.org", nil),
+		newArrival("m8", "eve@example.org", func(m *pim.Message) { m.To = []pim.Person{{Address: "team@example.org"}} }),
+		newArrival("m9", "machine@example.org", func(m *pim.Message) { m.Refers = []string{"auto.1234@example.org"} }),
+		newArrival("m10", "old@example.org", func(m *pim.Message) { m.Received = time.Now().Add(-time.Hour) }),
 	}
-	b.set(`{"enabled":true,"message":"I am away until Monday.","duration_minutes":60,"contacts_only":false}`)
-	if !b.tick() {
+	b.setReply(`{"enabled":true,"message":"I am away until Monday.","duration_minutes":60,"contacts_only":false}`)
+	if !b.answerNew() {
 		t.Fatal("the rule is not on")
 	}
-	b.d.Replies = b.replier() // after a restart
-	b.tick()
-	if got := b.answered(); !slices.Equal(got, []string{"ada@example.org"}) {
+	b.d.Replies = b.newReplier() // after a restart
+	b.answerNew()
+	if got := b.listAnswered(); !slices.Equal(got, []string{"ada@example.org"}) {
 		t.Fatalf("answered %q, want ada once", got)
 	}
 	if l := b.sent[0]; l.Auto != "auto-replied" || l.Text != "I am away until Monday." || l.Answers == "" || !strings.HasPrefix(l.Subject, "Re: Question") {
 		t.Errorf("reply = %+v", l)
 	}
-	report := b.set(`{}`).Text
+	report := b.setReply(`{}`).Text
 	for _, want := range []string{"The automatic replies are on", "Answered: 1\n- ada@example.org", "Not answered: 4 (sent by a program)", "Not answered: 1 (sent to a list", "Not answered: 1 (not addressed to you)", "Not answered: 1 (already answered)", "Not answered: 1 (forbidden by the policy)"} {
 		if !strings.Contains(report, want) {
 			t.Errorf("%q is missing in\n%s", want, report)
@@ -159,32 +159,32 @@ func TestReplier_AnswersPeopleOnceAndNoMachines(t *testing.T) {
 
 func TestReplier_KeepsToContactsLimitAndEnd(t *testing.T) {
 	b := newReplyBench(t)
-	b.in = []pim.Message{arrived("m1", "stranger@example.org", nil), arrived("m2", "ada@example.org", nil)}
-	b.set(`{"enabled":true,"message":"Away.","limit":1}`)
-	if b.tick() || !slices.Equal(b.answered(), []string{"ada@example.org"}) {
-		t.Errorf("answered %q; the rule must be off", b.answered())
+	b.in = []pim.Message{newArrival("m1", "stranger@example.org", nil), newArrival("m2", "ada@example.org", nil)}
+	b.setReply(`{"enabled":true,"message":"Away.","limit":1}`)
+	if b.answerNew() || !slices.Equal(b.listAnswered(), []string{"ada@example.org"}) {
+		t.Errorf("answered %q; the rule must be off", b.listAnswered())
 	}
 	if len(b.notices) != 1 || !strings.Contains(b.notices[0], "the limit of 1 replies is reached") {
 		t.Errorf("notices = %q", b.notices)
 	}
-	b.in = append(b.in, arrived("m3", "ada@example.org", nil))
-	if b.tick(); len(b.sent) != 1 || len(b.notices) != 1 {
-		t.Errorf("after the end: %q, %q", b.answered(), b.notices)
+	b.in = append(b.in, newArrival("m3", "ada@example.org", nil))
+	if b.answerNew(); len(b.sent) != 1 || len(b.notices) != 1 {
+		t.Errorf("after the end: %q, %q", b.listAnswered(), b.notices)
 	}
 }
 
 func TestSetAutoReply_CanBeUndoneAndTurnedOff(t *testing.T) {
 	b := newReplyBench(t)
-	r := b.set(`{"enabled":true,"message":"Away."}`)
+	r := b.setReply(`{"enabled":true,"message":"Away."}`)
 	text, err := b.d.setAutoReply().(tools.Undoer).Undo(t.Context(), r.Undo.Data)
 	if err != nil || text != "The automatic replies are off again." {
 		t.Fatalf("undo: %q, %v", text, err)
 	}
-	b.set(`{"enabled":true,"message":"Away again."}`)
-	if r = b.set(`{"enabled":false}`); !strings.Contains(r.Text, "Turned off") || b.tick() {
+	b.setReply(`{"enabled":true,"message":"Away again."}`)
+	if r = b.setReply(`{"enabled":false}`); !strings.Contains(r.Text, "Turned off") || b.answerNew() {
 		t.Errorf("turned off: %s", r.Text)
 	}
-	if _, err = b.d.setAutoReply().(tools.Undoer).Undo(t.Context(), r.Undo.Data); err != nil || !b.tick() {
+	if _, err = b.d.setAutoReply().(tools.Undoer).Undo(t.Context(), r.Undo.Data); err != nil || !b.answerNew() {
 		t.Errorf("undo of turning off: %v", err)
 	}
 	for _, bad := range []string{`{"enabled":true}`, `{"enabled":true,"message":"x","hours":"late"}`, `{"enabled":true,"message":"x","people":["Ada"]}`, `{"enabled":true,"message":"x","duration_minutes":100000}`, `{"enabled":true,"message":"x","limit":1000}`} {

@@ -14,8 +14,8 @@ import (
 	"hob/tools"
 )
 
-// service answers as Open-Meteo does, for today and the days after it.
-func service(t *testing.T, now time.Time) (Deps, *safehttptest.Internet) {
+// weatherService answers as Open-Meteo does, for today and the days after it.
+func weatherService(t *testing.T, now time.Time) (Deps, *safehttptest.Internet) {
 	t.Helper()
 	net := safehttptest.New(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json; charset=utf-8")
@@ -38,7 +38,7 @@ func service(t *testing.T, now time.Time) (Deps, *safehttptest.Internet) {
 
 func TestWeather(t *testing.T) {
 	now := time.Now().UTC()
-	d, net := service(t, now)
+	d, net := weatherService(t, now)
 	ask := func(d Deps, args string) (tools.Result, error) {
 		return Tools(d)[0].Call(t.Context(), tools.Call{Args: json.RawMessage(args), Now: now, Progress: func(float64, string) {}})
 	}

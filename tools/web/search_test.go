@@ -17,7 +17,7 @@ import (
 	"hob/tools"
 )
 
-func response(u *url.URL, kind string, body []byte) *safehttp.Response {
+func newResponse(u *url.URL, kind string, body []byte) *safehttp.Response {
 	return &safehttp.Response{Status: 200, URL: u, Header: http.Header{"Content-Type": {kind}}, Body: body}
 }
 
@@ -33,7 +33,7 @@ func TestSearch(t *testing.T) {
 			{"title":"three","url":"https://example.com/3","content":"third"}]}`)
 	}))
 	d := Deps{Network: n.Client(t), Search: Search{BaseURL: "http://search.example"}}
-	r, err := call(t, d, "web_search", searchIn{Query: " what\nis hob ", Limit: 2})
+	r, err := callTool(t, d, "web_search", searchIn{Query: " what\nis hob ", Limit: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestSearch(t *testing.T) {
 
 func TestSearch_NoResults(t *testing.T) {
 	n := safehttptest.New(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"results":[]}`) }))
-	r, err := call(t, Deps{Network: n.Client(t), Search: Search{BaseURL: "http://search.example"}}, "web_search", searchIn{Query: "x"})
+	r, err := callTool(t, Deps{Network: n.Client(t), Search: Search{BaseURL: "http://search.example"}}, "web_search", searchIn{Query: "x"})
 	if err != nil || !strings.Contains(r.Text, `found nothing for "x"`) || len(r.Links) != 0 {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -73,7 +73,7 @@ func TestSearch_Refused(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			n := safehttptest.New(t, http.NotFoundHandler())
-			_, err := call(t, Deps{Network: n.Client(t), Search: c.s}, "web_search", c.in)
+			_, err := callTool(t, Deps{Network: n.Client(t), Search: c.s}, "web_search", c.in)
 			if err == nil || !strings.Contains(err.Error(), c.says) || len(n.Heard()) != 0 {
 				t.Error(err)
 			}

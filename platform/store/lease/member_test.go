@@ -190,22 +190,22 @@ func TestMember_Join(t *testing.T) {
 // The rows of commands go at the next join, those of instances a week after their end. No epoch comes again.
 func TestMember_ForgetsEndedMembers(t *testing.T) {
 	f := newFleet(t)
-	old := f.join("old", "/old")
+	old := f.joinMember("old", "/old")
 	old.Leave()
-	f.exec(`UPDATE server_time SET ms = ms + 8 * 86400000`)
-	command := f.join("a/17", "/a")
+	f.execSQL(`UPDATE server_time SET ms = ms + 8 * 86400000`)
+	command := f.joinMember("a/17", "/a")
 	last := command.Epoch()
 	command.Leave()
-	a := f.join("a", "/a")
+	a := f.joinMember("a", "/a")
 	list, err := a.Instances(t.Context())
-	must(t, err)
+	failOnError(t, err)
 	if len(list) != 1 || list[0].Name != "a" || list[0].Epoch <= last {
 		t.Errorf("instances %+v, want only a", list)
 	}
 }
 
-// part runs a part of m under a lease. The channels report its begins and its ends.
-func part(ctx context.Context, m *Member, name string) (began chan context.Context, ended chan error, returned chan error) {
+// runPart runs a part of m under a lease. The channels report its begins and its ends.
+func runPart(ctx context.Context, m *Member, name string) (began chan context.Context, ended chan error, returned chan error) {
 	began, ended, returned = make(chan context.Context, 9), make(chan error, 9), make(chan error, 1)
 	run := m.While(name, func(ctx context.Context) error {
 		began <- ctx

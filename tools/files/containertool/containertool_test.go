@@ -40,7 +40,7 @@ func (r inside) Run(ctx context.Context, in []byte, args ...string) ([]byte, err
 	return out.Bytes(), err
 }
 
-func must(t *testing.T, err error) {
+func failOnError(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -52,9 +52,9 @@ func hostTools(t *testing.T) map[string]tools.Tool {
 	t.Helper()
 	home := t.TempDir()
 	can, err := trash.New(trash.Options{Home: home})
-	must(t, err)
+	failOnError(t, err)
 	f, err := files.New(files.Options{Allowed: []string{filepath.Join(home, "allowed")}, Home: home, Trash: can})
-	must(t, err)
+	failOnError(t, err)
 	out := map[string]tools.Tool{}
 	for _, x := range f.Tools() {
 		out[x.Spec().Name] = x
@@ -62,10 +62,10 @@ func hostTools(t *testing.T) map[string]tools.Tool {
 	return out
 }
 
-func call(t *testing.T, x tools.Tool, args map[string]any) (tools.Result, error) {
+func callTool(t *testing.T, x tools.Tool, args map[string]any) (tools.Result, error) {
 	t.Helper()
 	raw, err := json.Marshal(args)
-	must(t, err)
+	failOnError(t, err)
 	return x.Call(t.Context(), tools.Call{ID: "1", Args: raw, Now: time.Now(), Provenance: provenance.Owner, Progress: func(float64, string) {}})
 }
 
@@ -76,23 +76,23 @@ func TestTool_WorksInWorkspaceOnly(t *testing.T) {
 	write := containertool.New(host["write_file"], inside{}, "/home/ada", workspace, time.Minute)
 	read := containertool.New(host["read_file"], inside{}, "/home/ada", workspace, time.Minute)
 	path := filepath.Join(workspace, "note.txt")
-	if _, err := call(t, write, map[string]any{"path": path, "content": "hello"}); err != nil {
+	if _, err := callTool(t, write, map[string]any{"path": path, "content": "hello"}); err != nil {
 		t.Fatal(err)
 	}
 	if text, err := os.ReadFile(path); err != nil || string(text) != "hello" {
 		t.Errorf("the file is %q, %v", text, err)
 	}
-	got, err := call(t, read, map[string]any{"path": path})
+	got, err := callTool(t, read, map[string]any{"path": path})
 	if err != nil || !strings.Contains(got.Text, "hello") || got.Source == provenance.Unknown {
 		t.Errorf("read_file = %q from %q, %v", got.Text, got.Source, err)
 	}
 	other := filepath.Join(t.TempDir(), "secret.txt")
-	must(t, os.WriteFile(other, []byte("secret"), 0o600))
-	_, err = call(t, read, map[string]any{"path": other})
+	failOnError(t, os.WriteFile(other, []byte("secret"), 0o600))
+	_, err = callTool(t, read, map[string]any{"path": other})
 	if tools.CodeOf(err) != tools.PolicyDenied || !strings.Contains(err.Error(), filepath.Base(workspace)) {
 		t.Errorf("outside of the workspace: %v, want a denial that names it", err)
 	}
-	if _, err := call(t, read, map[string]any{"path": filepath.Join(workspace, "missing.txt")}); tools.CodeOf(err) != tools.NotFound {
+	if _, err := callTool(t, read, map[string]any{"path": filepath.Join(workspace, "missing.txt")}); tools.CodeOf(err) != tools.NotFound {
 		t.Errorf("a missing file: %v, want the error of the tool", err)
 	}
 }
@@ -112,14 +112,14 @@ func TestTool_ReportsBrokenContainer(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			x := containertool.New(host["read_file"], tt.box, "/home/ada", "/workspace", time.Minute)
-			got, err := call(t, x, map[string]any{"path": "note.txt"})
+			got, err := callTool(t, x, map[string]any{"path": "note.txt"})
 			if tools.CodeOf(err) != tt.code || !strings.Contains(err.Error(), tt.want) || got.Text != "" {
 				t.Errorf("Call = %q, %v", got.Text, err)
 			}
 		})
 	}
 	x := containertool.New(host["read_file"], inside{out: []byte(`{"text":"from an image of someone else"}`)}, "/home/ada", "/workspace", time.Minute)
-	if got, err := call(t, x, map[string]any{"path": "note.txt"}); err != nil || got.Source != provenance.Outside {
+	if got, err := callTool(t, x, map[string]any{"path": "note.txt"}); err != nil || got.Source != provenance.Outside {
 		t.Errorf("an answer without a source counts as %q, %v, want untrusted text", got.Source, err)
 	}
 }
@@ -134,9 +134,9 @@ func TestServe_RunsFileToolsOnly(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var out bytes.Buffer
-			must(t, containertool.Serve(t.Context(), strings.NewReader(tt.request), &out))
+			failOnError(t, containertool.Serve(t.Context(), strings.NewReader(tt.request), &out))
 			var a struct{ Error *struct{ Message string } }
-			must(t, json.Unmarshal(out.Bytes(), &a))
+			failOnError(t, json.Unmarshal(out.Bytes(), &a))
 			if a.Error == nil || !strings.Contains(a.Error.Message, tt.want) {
 				t.Errorf("Serve answers %s", out.String())
 			}
@@ -153,7 +153,7 @@ func TestBoxes_ContainAgent(t *testing.T) {
 	dir := t.TempDir()
 	paths := system.Paths{Home: dir, Data: dir, Logs: dir, Runtime: dir}
 	program := filepath.Join(dir, "hob")
-	must(t, os.WriteFile(program, []byte("#!/bin/sh\n"), 0o700))
+	failOnError(t, os.WriteFile(program, []byte("#!/bin/sh\n"), 0o700))
 	type none struct{}
 	tool := func(name string, e tools.Effects) tools.Tool {
 		return tools.New(tools.Def[none]{
@@ -162,10 +162,10 @@ func TestBoxes_ContainAgent(t *testing.T) {
 		})
 	}
 	all, err := tools.NewCatalog(hostTools(t)["read_file"], tool("run_program", tools.Exec), tool("read_clock", tools.Read))
-	must(t, err)
+	failOnError(t, err)
 	contain := func(section string) (*tools.Catalog, error) {
 		c, err := config.Parse("c.toml", []byte("[agents.clerk]\n"+section))
-		must(t, err)
+		failOnError(t, err)
 		b := &containertool.Boxes{Paths: paths, Config: c}
 		got, check, err := b.Contain(c.Members[0], all)
 		if (got == nil) != (check == nil) {
@@ -181,7 +181,7 @@ func TestBoxes_ContainAgent(t *testing.T) {
 		t.Skip("a path with a colon cannot be mounted")
 	}
 	got, err := contain(isolated)
-	must(t, err)
+	failOnError(t, err)
 	var names []string
 	for _, x := range got.All() {
 		names = append(names, x.Spec().Name)

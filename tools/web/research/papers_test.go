@@ -32,7 +32,7 @@ func paperSite() map[string]reply {
 }
 
 func TestSearchPapers_MergesTheServices(t *testing.T) {
-	n, call := open(t, paperSite())
+	n, call := openSite(t, paperSite())
 	r, err := call("search_papers", papersIn{Query: "sand dune migration", SinceYear: 1990})
 	if err != nil {
 		t.Fatal(err)
@@ -66,10 +66,10 @@ func TestSearchPapers_MergesTheServices(t *testing.T) {
 // Other topics are not sent to the services.
 func TestResearch_QuotesPapersAboutScientificTopics(t *testing.T) {
 	site := paperSite()
-	site["search.example/search"] = results("https://dunes.example.com/a", "Dunes", "")
-	site["dunes.example.com/a"] = article("Dunes", "<p>Sand dunes are a popular place for holidays, and visitors walk on them during the whole summer.</p>")
+	site["search.example/search"] = searchResults("https://dunes.example.com/a", "Dunes", "")
+	site["dunes.example.com/a"] = articlePage("Dunes", "<p>Sand dunes are a popular place for holidays, and visitors walk on them during the whole summer.</p>")
 	site["api.crossref.org/works"] = reply{status: 503, kind: "text/plain", body: "busy"}
-	n, call := open(t, site)
+	n, call := openSite(t, site)
 	r, err := call("research_topic", researchIn{Topic: "What do studies say about the migration of sand dunes?"})
 	if err != nil {
 		t.Fatal(err)
@@ -101,7 +101,7 @@ func TestSearchPapers_NamesServicesThatFail(t *testing.T) {
 	site["api.semanticscholar.org/graph/v1/paper/search"] = reply{status: 429, kind: "application/json", body: `{"message":"Too Many Requests"}`, header: map[string]string{"Retry-After": "60"}}
 	site["api.crossref.org/works"] = reply{kind: "text/html", body: "<h1>Maintenance</h1>"}
 	site["eutils.ncbi.nlm.nih.gov/entrez/eutils/efetch.fcgi"] = reply{status: 500, body: "oops"}
-	_, call := open(t, site)
+	_, call := openSite(t, site)
 	r, err := call("search_papers", papersIn{Query: "dunes"})
 	if err != nil {
 		t.Fatal(err)
@@ -112,7 +112,7 @@ func TestSearchPapers_NamesServicesThatFail(t *testing.T) {
 		}
 	}
 	for _, body := range []string{"", "<feed", `{"error":"x"}`} {
-		_, call := open(t, map[string]reply{
+		_, call := openSite(t, map[string]reply{
 			"export.arxiv.org/api/query": {kind: "text/xml", body: body}, "api.semanticscholar.org/graph/v1/paper/search": {kind: "text/plain", body: body}, "api.crossref.org/works": {kind: "text/plain", body: body},
 			"eutils.ncbi.nlm.nih.gov/entrez/eutils/esearch.fcgi": {kind: "text/plain", body: body},
 		})
