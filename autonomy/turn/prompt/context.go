@@ -44,7 +44,7 @@ type selectedContext struct {
 func (b *Builder) collectContext(ctx context.Context, s TurnContext, p *pinnedBlock, now block) selectedContext {
 	g := &contextCollector{b: b, ctx: ctx, s: s, texts: b.texts, identity: now.who}
 	info := b.o.Model(ctx)
-	if !s.Guest {
+	if !s.Guest && info.Provider != llm.Offline { // the built-in brain reads only the message
 		g.addMemory()
 		g.addLessons()
 		g.addSkills()
