@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -76,8 +77,8 @@ func TestScenarios(t *testing.T) {
 		ways := slices.DeleteFunc(append(listPlayWays(), playWay{api: acpWay}), func(p playWay) bool {
 			return p.api == acpWay && !playsOverACP(a, file) || p.api != acpWay && !p.isWanted(section(a, "only"))
 		})
-		if raceDetector && len(ways) > 0 { // six times as long; the run without the detector covers all ways
-			ways = ways[i%len(ways):][:1]
+		if n := countPlayWays(); n < len(ways) {
+			ways = append(ways[i%len(ways):], ways...)[:n]
 		}
 		for _, p := range ways {
 			t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar")+"/"+p.String(), func(t *testing.T) {
@@ -100,6 +101,19 @@ func (p playWay) String() string {
 		return string(p.api) + "/whole"
 	}
 	return string(p.api) + "/streamed"
+}
+
+// countPlayWays returns in how many ways each scenario is played: in all of them in a long run,
+// otherwise in two that change from scenario to scenario, and in one with the race detector, which
+// takes six times as long.
+func countPlayWays() int {
+	switch {
+	case raceDetector:
+		return 1
+	case os.Getenv("HOB_TEST_LONG") == "":
+		return 2
+	}
+	return math.MaxInt
 }
 
 // listPlayWays returns all combinations.

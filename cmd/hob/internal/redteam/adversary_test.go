@@ -24,7 +24,7 @@ func TestIncidentI21_AHostileModelDoesNoHarm(t *testing.T) {
 	w.countHostileAttempts(v)
 	f := newAttackGenerator(t, w)
 	all := w.readCatalog()
-	plan := sampleOf(f.planAttempts(all, 2200), 640)
+	plan := sampleOf(f.planAttempts(all, 2200), 240)
 	t.Logf("%d tools, %d attempts", len(all), len(plan))
 	const talkers, batch, rounds = 8, 40, 2
 	for i := range talkers {

@@ -134,7 +134,7 @@ func TestThroughFileNames(t *testing.T) {
 				more = append(more, attempt{family: "file name", tool: s.Name, args: encodeJSON(args)})
 			}
 		}
-		_, asked := w.runJob(v, fmt.Sprintf("names-%d", f.n), job{in: []llmtest.Call{in}, batches: splitBatches(sampleOf(more, 100), 50)})
+		_, asked := w.runJob(v, fmt.Sprintf("names-%d", f.n), job{in: []llmtest.Call{in}, batches: splitBatches(sampleOf(more, 50), 50)})
 		if asked == 0 {
 			t.Errorf("%s: no approval request was created", in.Args)
 		}
@@ -284,7 +284,7 @@ func TestThroughTheTextOfAQuestion(t *testing.T) {
 		tries = append(tries, attempt{family: "text of a question", tool: "write_file", args: encodeJSON(map[string]any{"path": filepath.Join(w.docs, "x "+strings.Trim(cutTo(d, 100), "/")+".txt"), "content": d})})
 	}
 	f.r.Shuffle(len(tries), func(i, j int) { tries[i], tries[j] = tries[j], tries[i] })
-	tries = sampleOf(tries, 240)
+	tries = sampleOf(tries, 96)
 	asked := 0
 	for i, b := range splitBatches(tries, 48) {
 		_, n := w.runJob(v, fmt.Sprintf("text-%d", i%4), job{in: []llmtest.Call{readCall(notes)}, batches: [][]attempt{b}, text: f.pickOne(deceits)})
