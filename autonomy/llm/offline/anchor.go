@@ -184,6 +184,9 @@ func (w *intentDraft) planAtKnown(a anchor, again func(string) string) plan {
 	if _, _, end := w.s.liftTimes(a.times[0].from, a.times[0].to); len(end) > 0 && strings.HasSuffix(r.title, a.times[0].originalPhrase()) {
 		r.named = true
 	}
+	if a.days > 0 && a.before { // the reminder rings on another day
+		r.title, r.named = r.title+" on "+t.at.Format("Mon 2 Jan")+" at "+t.at.Format("15:04"), true
+	}
 	return w.remindAround(a, r, a.names[0])
 }
 

@@ -81,6 +81,9 @@ func (w *intentDraft) listName() string {
 // isNamedList reports whether the sentence names a list and gives no day after "for".
 func (w *intentDraft) isNamedList() bool {
 	c, _ := w.captureOf("few_for")
+	if _, ordinal := ordinalOf(firstField(w.listName())); ordinal { // "the first list"
+		return false
+	}
 	return w.noLead() && w.listName() != "" && !w.s.hasWordOf(c.from, c.to, "anchors", "negations") && len(w.s.timesInside(c.from, c.to)) == 0
 }
 

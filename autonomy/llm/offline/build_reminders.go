@@ -216,6 +216,8 @@ func (w *intentDraft) reminderCall(d textDetails) (plan, bool) {
 		return planQuestion("That day has already passed. When should I remind you?", w.timeAnswer(again))
 	case !t.clock:
 		return planQuestion("At what time should I remind you?", w.clockAnswer(t, again))
+	case !t.at.After(w.s.now) && strings.Contains(strings.ToLower(t.phrase), " before "): // "three days before at ten"
+		return planQuestion("When exactly should I remind you?", w.timeAnswer(again))
 	case !t.at.After(w.s.now):
 		return planQuestion("That time has already passed. When should I remind you?", w.timeAnswer(func(when string) string { return again(w.inSamePart(t, when)) }))
 	}

@@ -187,6 +187,9 @@ func listTasks(w *intentDraft) (plan, bool) {
 	if w.hasSlot("level") {
 		return plan{outcome: act, calls: []call{{"list_tasks", args}}, say: w.g.replyText("no-priority")}, true
 	}
+	if w.hasSlot("both") { // "what have I got left?"
+		return planCalls(call{"list_reminders", nil}, call{"list_tasks", args})
+	}
 	return planCall("list_tasks", args)
 }
 

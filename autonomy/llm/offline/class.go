@@ -34,6 +34,8 @@ func (g *grammar) classOf(s *sentence) sentenceClass {
 		return aQuestion
 	case g.lex.containsWord("correction-starts", first) && second != "", first == "i" && g.lex.containsWord("correction-verbs", second):
 		return aCorrection
+	case isQuestionVerb(first) && (second == "that" || second == "it" || second == "this") && s.firstWord(i+2) != "": // "is that a Thursday?"
+		return aQuestion
 	case g.isAnswer(s):
 		return anAnswer
 	case g.lex.containsWord("pronouns", first):
@@ -52,6 +54,11 @@ func (g *grammar) classOf(s *sentence) sentenceClass {
 		return aQuestion
 	}
 	return aRequest
+}
+
+// isQuestionVerb reports whether a verb before "it" or "that" makes a sentence a question.
+func isQuestionVerb(first string) bool {
+	return slices.Contains([]string{"is", "was", "does", "did", "will"}, first)
 }
 
 // isSmallTalk reports whether an intent of small talk matches all of a sentence.

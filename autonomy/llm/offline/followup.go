@@ -60,9 +60,18 @@ func (t *turn) pendingQuestion() *question {
 // halfAnswer matches an answer that is only a half of the day.
 var halfAnswer = lazyregexp.New(`^(?:no|sorry|oh|it is|it's|its|i mean|i meant|,| )*(?:in the |at )?(am|pm|morning|afternoon|evening)(?:[ ,]+(?:i mean|i meant|obviously|of course|please|sorry))*[ .!]*$`)
 
-// answerTo interprets text as the answer to a question, unless the text is clearly something else.
-// The complete text must be part of the answer.
+// answerTo returns the plan for text, which may be the answer to a question. A plan that is not plain asks first.
 func (g *grammar) answerTo(q *question, text string, now time.Time) plan {
+	p := g.interpretAnswer(q, text, now)
+	if p.answered && q != nil && (q.agree != nil || len(q.options) > 0) {
+		return p
+	}
+	return g.confirmUnlessPlain(q, p, text, now)
+}
+
+// interpretAnswer interprets text as the answer to a question, unless the text is clearly something else.
+// The complete text must be part of the answer.
+func (g *grammar) interpretAnswer(q *question, text string, now time.Time) plan {
 	text = g.replaceSame(q, text, now)
 	if m := halfAnswer.FindStringSubmatch(strings.ToLower(text)); m != nil && q != nil && q.complete != nil && g.code == "" { // "am i mean"
 		text = "in the " + cmp.Or(map[string]string{"am": "morning", "pm": "afternoon"}[m[1]], m[1])
@@ -102,6 +111,9 @@ func (g *grammar) answerTo(q *question, text string, now time.Time) plan {
 		if direct.intent != nil && direct.intent.name == "yes" && direct.outcome != act || q.offer != nil && g.isYes(text, now) {
 			p := *q.agree
 			p.answered = true
+			return p
+		}
+		if p, ok := g.amendPending(q, text, now); ok {
 			return p
 		}
 		return g.planRequests(text, now, 0)

@@ -274,6 +274,9 @@ func (w *intentDraft) moveOffer(o offer) (plan, bool) {
 // offeredShift parses "move it an hour later", which is relative to the offered time and not to now.
 func (w *intentDraft) offeredShift() (time.Duration, bool) {
 	last := len(w.s.tokens) - 1
+	for last > 0 && w.s.tokens[last].kind == punct {
+		last--
+	}
 	if last < 2 || w.s.tokens[last].norm != "later" && w.s.tokens[last].norm != "earlier" {
 		return 0, false
 	}

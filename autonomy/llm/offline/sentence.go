@@ -66,7 +66,7 @@ func (s *sentence) addTimes(start, end int) {
 		m.Start, m.End = m.Start+start, m.End+start
 		from, to, ok := s.coverTokens(m.Start, m.End)
 		switch {
-		case !ok || s.isOtherWord(to), s.isShiftName(from, to):
+		case !ok || s.isOtherWord(to), s.isShiftName(from, to), dayNumbers.MatchString(s.text[m.Start:]):
 		case m.Every != nil && strings.HasSuffix(s.tokens[to-1].norm, "'s"): // "friday's party" is one party
 		case m.Moment != nil && m.Moment.HasClock && s.nounClockIn(from, to) > 0: // "tomorrow about the 8:15 train"
 			s.addTimes(m.Start, max(m.Start, s.tokens[s.nounClockIn(from, to)-1].start))
@@ -79,6 +79,9 @@ func (s *sentence) addTimes(start, end int) {
 		}
 	}
 }
+
+// dayNumbers matches a range of days, which is not "19 minutes to 23": "19 to 23 December".
+var dayNumbers = lazyregexp.New(`(?i)^(?:from )?\d\d? (?:to|till|until) \d\d?(?:st|nd|rd|th)? (?:of )?(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)`)
 
 // inEvening moves the hour of an evening event, such as "dinner at 7:30", from the morning to the evening.
 func (s *sentence) inEvening(m dateparse.Match) dateparse.Match {
