@@ -48,16 +48,16 @@ const (
 // the room does not count as the owner's.
 func openAlexa(t *testing.T) *chatChannel {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	fatal(t, err)
+	failOnError(t, err)
 	cert := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "signer"}, DNSNames: []string{"echo-api.amazon.com"},
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(48 * time.Hour), IsCA: true, BasicConstraintsValid: true,
 		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
 	der, err := x509.CreateCertificate(rand.Reader, cert, cert, &key.PublicKey, key)
-	fatal(t, err)
+	failOnError(t, err)
 	cert, err = x509.ParseCertificate(der)
-	fatal(t, err)
+	failOnError(t, err)
 	roots := x509.NewCertPool()
 	roots.AddCert(cert)
 	net := safehttptest.New(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -65,7 +65,7 @@ func openAlexa(t *testing.T) *chatChannel {
 	}))
 	s := &alexaSpeech{t: t, key: key}
 	s.p = &chatChannel{
-		section: fmt.Sprintf("[channels.alexa]\nskill = %q\nallow = [%q]\nvoices = [%q]\n", skill, account(guest), voice),
+		section: fmt.Sprintf("[channels.alexa]\nskill = %q\nallow = [%q]\nvoices = [%q]\n", skill, alexaAccount(guest), voice),
 		driver: simulatedDriver{alexa.Name, func(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
 			var c alexa.Config
 			if err := decode(&c); err != nil {
@@ -74,15 +74,15 @@ func openAlexa(t *testing.T) *chatChannel {
 			deps.Network = net.Client(t)
 			return alexa.New(c, deps, alexa.Options{Roots: roots, Wait: time.Second})
 		}},
-		others: []string{"stranger", room, forger}, guests: true, mute: true, say: s.say, saw: s.wasSpoken,
+		others: []string{"stranger", room, forger}, guests: true, mute: true, say: s.postSpeech, saw: s.wasSpoken,
 	}
 	return s.p
 }
 
-func account(who string) string { return "amzn1.ask.account." + strings.ToUpper(who) }
+func alexaAccount(who string) string { return "amzn1.ask.account." + strings.ToUpper(who) }
 
-// say posts spoken text and records the spoken answer.
-func (s *alexaSpeech) say(who string, _ bool, text string) bool {
+// postSpeech posts spoken text and records the spoken answer.
+func (s *alexaSpeech) postSpeech(who string, _ bool, text string) bool {
 	intent := "AskIntent"
 	switch text {
 	case "yes":
@@ -92,22 +92,22 @@ func (s *alexaSpeech) say(who string, _ bool, text string) bool {
 	}
 	if who == owner && intent != "AskIntent" { // the question must be spoken again, because another person in the room has spoken since
 		waitUntil(s.t, "the question is spoken again", func() bool {
-			said, _ := s.post(owner, "AnswerIntent", "")
-			s.keep(said)
+			said, _ := s.postIntent(owner, "AnswerIntent", "")
+			s.keepText(said)
 			return strings.Contains(said, "Say yes or no.")
 		})
 	}
-	answer, status := s.post(who, intent, text)
+	answer, status := s.postIntent(who, intent, text)
 	if refused := refusedBy(s.t, status); refused != (who == forger) {
 		s.t.Errorf("%s: the answer is %d", who, status)
 	}
 	if who == owner {
-		s.keep(answer)
+		s.keepText(answer)
 	}
 	return who == "stranger"
 }
 
-func (s *alexaSpeech) keep(text string) {
+func (s *alexaSpeech) keepText(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.spoken = append(s.spoken, text)
@@ -121,18 +121,18 @@ func (s *alexaSpeech) wasSpoken(part string) bool {
 	if known {
 		return true
 	}
-	answer, _ := s.post(owner, "AnswerIntent", "")
-	s.keep(answer)
+	answer, _ := s.postIntent(owner, "AnswerIntent", "")
+	s.keepText(answer)
 	return strings.Contains(answer, part)
 }
 
-func (s *alexaSpeech) post(who, intent, text string) (answer string, status int) {
+func (s *alexaSpeech) postIntent(who, intent, text string) (answer string, status int) {
 	s.t.Helper()
 	type object = map[string]any
 	s.n++
-	user := account(who)
+	user := alexaAccount(who)
 	if who == room || who == forger {
-		user = account(owner)
+		user = alexaAccount(owner)
 	}
 	system := object{"application": object{"applicationId": skill}, "user": object{"userId": user}}
 	session := "session of " + who
@@ -149,14 +149,14 @@ func (s *alexaSpeech) post(who, intent, text string) (answer string, status int)
 			"intent": object{"name": intent, "slots": object{"text": object{"name": "text", "value": text}}},
 		},
 	})
-	fatal(s.t, err)
+	failOnError(s.t, err)
 	sum := sha256.Sum256(body)
 	if who == forger {
 		sum = sha256.Sum256([]byte("another body"))
 	}
 	sig, err := rsa.SignPKCS1v15(rand.Reader, s.key, crypto.SHA256, sum[:])
-	fatal(s.t, err)
-	status, b := s.p.h.call(http.MethodPost, "/hooks/alexa", body, http.Header{
+	failOnError(s.t, err)
+	status, b := s.p.h.callAPI(http.MethodPost, "/hooks/alexa", body, http.Header{
 		"SignatureCertChainUrl": {signerURL}, "Signature-256": {base64.StdEncoding.EncodeToString(sig)},
 	})
 	return string(b), status

@@ -120,7 +120,7 @@ func TestAnswers_OnlyTheOwnersCount(t *testing.T) {
 			t.Parallel()
 			p := c.open(t)
 			p.h = openFixture(t, cmp.Or(p.channel, c.name), p)
-			p.pair(t)
+			p.pairOwner(t)
 			if p.trial {
 				p.checkDelivery(t)
 			}
@@ -135,23 +135,23 @@ func TestAnswers_OnlyTheOwnersCount(t *testing.T) {
 	}
 }
 
-// pair pairs the owner with the code that only the owner was shown.
-func (p *chatChannel) pair(t *testing.T) {
+// pairOwner pairs the owner with the code that only the owner was shown.
+func (p *chatChannel) pairOwner(t *testing.T) {
 	t.Helper()
 	h := p.h
-	waitUntil(t, "the channel runs", func() bool { return h.row().State == "running" })
+	waitUntil(t, "the channel runs", func() bool { return h.channelStatus().State == "running" })
 	if p.proven {
 		return
 	}
 	var c struct{ Code string }
-	h.post("/api/v1/channels/"+h.channel+"/pair", struct{}{}, &c)
+	h.postJSON("/api/v1/channels/"+h.channel+"/pair", struct{}{}, &c)
 	said := time.Time{}
 	waitUntil(t, "the owner is paired", func() bool {
 		if time.Since(said) > time.Second { // repeat the code, because messages sent before the channel listens are lost
 			p.say(owner, false, c.Code)
 			said = time.Now()
 		}
-		return len(h.row().Pairings) == 1
+		return len(h.channelStatus().Pairings) == 1
 	})
 }
 
@@ -162,7 +162,7 @@ func (p *chatChannel) checkDelivery(t *testing.T) {
 		OK          bool
 		Said, Cause string
 	}
-	p.h.post("/api/v1/channels/"+p.h.channel+"/test", map[string]bool{"send": true}, &out)
+	p.h.postJSON("/api/v1/channels/"+p.h.channel+"/test", map[string]bool{"send": true}, &out)
 	if !out.OK || !strings.Contains(out.Said, "test message sent") {
 		t.Errorf("the test: %+v", out)
 	}
@@ -182,7 +182,7 @@ func (p *chatChannel) testRequest(t *testing.T, group, yes bool) {
 	}
 	var q question
 	waitUntil(t, mark+": Hob asks", func() bool {
-		list := h.questions()
+		list := h.listQuestions()
 		i := slices.IndexFunc(list, func(x question) bool { return strings.Contains(string(x.Arguments), mark) })
 		if i >= 0 {
 			q = list[i]
@@ -193,17 +193,17 @@ func (p *chatChannel) testRequest(t *testing.T, group, yes bool) {
 	p.showsParts(t, mark, q.ID)
 
 	p.tryAnswers(t, group, q.ID, !yes)
-	if now := h.question(q.ID); now.State != "pending" || h.countActions(mark) != 0 {
+	if now := h.findQuestion(q.ID); now.State != "pending" || h.countActions(mark) != 0 {
 		t.Fatalf("%s: another sender's answer changed the request to %s by %q; the action ran %d times", mark, now.State, now.DecidedBy, h.countActions(mark))
 	}
 
 	if p.powerless {
 		p.say(owner, group, "/yes "+q.ID)
 		waitUntil(t, mark+": the owner is told where to answer", func() bool { return p.saw("does not count") })
-		if now := h.question(q.ID); now.State != "pending" || h.countActions(mark) != 0 {
+		if now := h.findQuestion(q.ID); now.State != "pending" || h.countActions(mark) != 0 {
 			t.Errorf("%s is %s; the action ran %d times", mark, now.State, h.countActions(mark))
 		}
-		h.post("/api/v1/sessions/home/approvals/"+q.ID, map[string]bool{"approved": false}, &struct{}{})
+		h.postJSON("/api/v1/sessions/home/approvals/"+q.ID, map[string]bool{"approved": false}, &struct{}{})
 		return
 	}
 	state, word, times := "denied", "Left: ", 0
@@ -218,22 +218,22 @@ func (p *chatChannel) testRequest(t *testing.T, group, yes bool) {
 		waitUntil(t, mark+": the replies to the others arrive", h.hasSentAll)
 		p.say(owner, group, answer)
 		waitUntil(t, mark+": the owner is told to name the question", func() bool { return p.saw("/yes " + q.ID + " or /no " + q.ID + ":") })
-		if now := h.question(q.ID); now.State != "pending" || h.countActions(mark) != 0 {
+		if now := h.findQuestion(q.ID); now.State != "pending" || h.countActions(mark) != 0 {
 			t.Fatalf("%s: a bare %s changed the request to %s", mark, answer, now.State)
 		}
 		p.say(owner, group, "/"+answer+" "+q.ID)
 	case group && p.guests: // Hob's reply to a guest may reach the group before or after the owner's answer
 		p.say(owner, group, answer)
 		waitUntil(t, mark+": the owner's word is taken, or he is told to name the question", func() bool {
-			return h.question(q.ID).State == state || p.saw("/yes "+q.ID+" or /no "+q.ID+":")
+			return h.findQuestion(q.ID).State == state || p.saw("/yes "+q.ID+" or /no "+q.ID+":")
 		})
-		if h.question(q.ID).State != state {
+		if h.findQuestion(q.ID).State != state {
 			p.say(owner, group, "/"+answer+" "+q.ID)
 		}
 	default:
 		p.say(owner, group, answer)
 	}
-	waitUntil(t, mark+": the owner's answer is taken", func() bool { return h.question(q.ID).State == state })
+	waitUntil(t, mark+": the owner's answer is taken", func() bool { return h.findQuestion(q.ID).State == state })
 	waitUntil(t, mark+": Hob says what came of it", func() bool { return p.saw(word + mark) })
 
 	// Later answers have no effect.
@@ -244,7 +244,7 @@ func (p *chatChannel) testRequest(t *testing.T, group, yes bool) {
 	if !p.mute {
 		waitUntil(t, mark+": he is told that it is too late", func() bool { return p.saw(q.ID + " is " + state) })
 	}
-	if now := h.question(q.ID); now.State != state || h.countActions(mark) != times {
+	if now := h.findQuestion(q.ID); now.State != state || h.countActions(mark) != times {
 		t.Errorf("%s is %s; the action ran %d times", mark, now.State, h.countActions(mark))
 	}
 }
@@ -271,7 +271,7 @@ func (p *chatChannel) showsParts(t *testing.T, mark, id string) {
 func (p *chatChannel) tryAnswers(t *testing.T, group bool, id string, yes bool) {
 	t.Helper()
 	h := p.h
-	refused := h.row().Refused
+	refused := h.channelStatus().Refused
 	word := map[bool]string{true: "yes", false: "no"}[yes]
 	texts := []string{word, "/" + word + " " + id}
 	chats := []bool{false}
@@ -305,7 +305,7 @@ func (p *chatChannel) tryAnswers(t *testing.T, group bool, id string, yes bool) 
 			waitUntil(t, "the guest is heard", func() bool { return h.modelReceived(last(in)) })
 		}
 	}
-	waitUntil(t, "the strangers are not heard", func() bool { return h.row().Refused >= refused })
+	waitUntil(t, "the strangers are not heard", func() bool { return h.channelStatus().Refused >= refused })
 }
 
 // question is an approval request in the API.
@@ -316,15 +316,15 @@ type question struct {
 	DecidedBy string `json:"decided_by"`
 }
 
-func (h *daemonFixture) questions() (list []question) {
+func (h *daemonFixture) listQuestions() (list []question) {
 	h.t.Helper()
-	h.get("/api/v1/approvals", &list)
+	h.getJSON("/api/v1/approvals", &list)
 	return list
 }
 
-func (h *daemonFixture) question(id string) question {
+func (h *daemonFixture) findQuestion(id string) question {
 	h.t.Helper()
-	list := h.questions()
+	list := h.listQuestions()
 	i := slices.IndexFunc(list, func(q question) bool { return q.ID == id })
 	if i < 0 {
 		h.t.Fatalf("request %s is missing in %+v", id, list)
@@ -339,7 +339,7 @@ func (h *daemonFixture) wasSent(part string) bool { return h.deliveryText(part) 
 func (h *daemonFixture) deliveryText(part string) string {
 	h.t.Helper()
 	var list []struct{ Text, State string }
-	h.get("/api/v1/deliveries", &list)
+	h.getJSON("/api/v1/deliveries", &list)
 	slices.Reverse(list) // newest first
 	for _, d := range list {
 		if d.State == "sent" && strings.Contains(d.Text, part) {
@@ -353,7 +353,7 @@ func (h *daemonFixture) deliveryText(part string) string {
 func (h *daemonFixture) hasSentAll() bool {
 	h.t.Helper()
 	var list []struct{ State string }
-	h.get("/api/v1/deliveries", &list)
+	h.getJSON("/api/v1/deliveries", &list)
 	for _, d := range list {
 		if d.State == "queued" || d.State == "sending" {
 			return false
@@ -369,10 +369,10 @@ type channelRow struct {
 	Pairings           []struct{ ID, Sender string }
 }
 
-func (h *daemonFixture) row() channelRow {
+func (h *daemonFixture) channelStatus() channelRow {
 	h.t.Helper()
 	var list []channelRow
-	h.get("/api/v1/channels", &list)
+	h.getJSON("/api/v1/channels", &list)
 	for _, r := range list {
 		if r.Name != h.channel {
 			continue

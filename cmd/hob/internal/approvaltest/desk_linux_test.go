@@ -30,7 +30,7 @@ func openDesktop(t *testing.T) *chatChannel {
 	}
 	p.ask = func(order string) {
 		mark := ordered.FindStringSubmatch(order)[1]
-		if status, said := p.h.call(http.MethodPost, "/api/v1/triggers/"+mark+"/fire", []byte("{}"), clientHeaders(p.h.token, "")); status >= 300 {
+		if status, said := p.h.callAPI(http.MethodPost, "/api/v1/triggers/"+mark+"/fire", []byte("{}"), clientHeaders(p.h.token, "")); status >= 300 {
 			t.Errorf("%d %s", status, said)
 		}
 	}

@@ -72,9 +72,9 @@ func (h *daemonFixture) countActions(what string) int {
 
 var ordered = regexp.MustCompile(`(?i)please carry out (task-\w+-\w+)`)
 
-// reply returns the model's answer. The model follows any order in the text; the last order counts,
+// replyTo returns the model's answer. The model follows any order in the text; the last order counts,
 // because the message comes after Hob's own context.
-func reply(r llmtest.Request) (llmtest.Answer, bool) {
+func replyTo(r llmtest.Request) (llmtest.Answer, bool) {
 	orders := ordered.FindAllStringSubmatch(r.LastUser, -1)
 	if orders == nil {
 		return llmtest.Answer{Text: "I have heard it."}, true
@@ -97,18 +97,18 @@ func (h *daemonFixture) modelReceived(text string) bool {
 func openFixture(t *testing.T, channel string, p *chatChannel) *daemonFixture {
 	t.Helper()
 	h := &daemonFixture{t: t, home: t.TempDir(), channel: channel, client: &http.Client{Transport: &http.Transport{}}, done: map[string]int{}}
-	answers := reply
+	answers := replyTo
 	if p.reply != nil {
 		answers = p.reply
 	}
 	h.model = llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key, Reply: answers})
 	hob := filepath.Join(h.home, "hob")
-	fatal(t, os.MkdirAll(hob, 0o700))
+	failOnError(t, os.MkdirAll(hob, 0o700))
 	paths, err := system.ResolvePaths(runtime.GOOS, h.home, func(name string) string { return map[string]string{"HOB_HOME": hob}[name] })
-	fatal(t, err)
+	failOnError(t, err)
 	c, err := config.Parse("config.toml", fmt.Appendf(nil, "%s\n[agent]\nmodel = \"test/scripted\"\ntimezone = \"UTC\"\n[providers.test]\nkind = \"openai\"\nbase_url = %q\napi_key = %q\n"+
 		"[autonomy]\nguest_messages = 1000\n[knowledge]\nextraction = \"off\"\n[web]\nlisten = \"127.0.0.1:0\"\n%s", p.section, h.model.URL+"/v1", llmtest.Key, p.more))
-	fatal(t, err)
+	failOnError(t, err)
 	var drivers []channels.Driver
 	if p.driver != nil {
 		drivers = append(drivers, p.driver)
@@ -118,7 +118,7 @@ func openFixture(t *testing.T, channel string, p *chatChannel) *daemonFixture {
 		Peer:    func(string, string, bool) web.Peer { return web.PeerOwner }, // all clients run in the test process
 		Started: func() (bool, error) { return false, nil }, Session: func(string) string { return "" },
 	})
-	fatal(t, err)
+	failOnError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	ran := make(chan error, 1)
 	go func() { ran <- d.Run(ctx) }()
@@ -136,29 +136,29 @@ func openFixture(t *testing.T, channel string, p *chatChannel) *daemonFixture {
 		t.Fatal("the daemon ended")
 	}
 	token, err := os.ReadFile(paths.TokenFile())
-	fatal(t, err)
+	failOnError(t, err)
 	h.token, h.url = strings.TrimSpace(string(token)), "http://"+d.Addr()
 	return h
 }
 
-func fatal(t *testing.T, err error) {
+func failOnError(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
 }
 
-// call sends a request to the API with the given headers.
-func (h *daemonFixture) call(method, path string, body []byte, header http.Header) (int, []byte) {
+// callAPI sends a request to the API with the given headers.
+func (h *daemonFixture) callAPI(method, path string, body []byte, header http.Header) (int, []byte) {
 	h.t.Helper()
 	req, err := http.NewRequestWithContext(h.t.Context(), method, h.url+path, bytes.NewReader(body))
-	fatal(h.t, err)
+	failOnError(h.t, err)
 	req.Header = header
 	res, err := h.client.Do(req)
-	fatal(h.t, err)
+	failOnError(h.t, err)
 	defer res.Body.Close()
 	out, err := io.ReadAll(res.Body)
-	fatal(h.t, err)
+	failOnError(h.t, err)
 	return res.StatusCode, out
 }
 
@@ -171,25 +171,25 @@ func clientHeaders(token, channel string) http.Header {
 	return h
 }
 
-func (h *daemonFixture) post(path string, in, out any) {
+func (h *daemonFixture) postJSON(path string, in, out any) {
 	h.t.Helper()
 	body, err := json.Marshal(in)
-	fatal(h.t, err)
-	h.read(http.MethodPost, path, body, out)
+	failOnError(h.t, err)
+	h.decodeReply(http.MethodPost, path, body, out)
 }
 
-func (h *daemonFixture) get(path string, out any) {
+func (h *daemonFixture) getJSON(path string, out any) {
 	h.t.Helper()
-	h.read(http.MethodGet, path, nil, out)
+	h.decodeReply(http.MethodGet, path, nil, out)
 }
 
-func (h *daemonFixture) read(method, path string, body []byte, out any) {
+func (h *daemonFixture) decodeReply(method, path string, body []byte, out any) {
 	h.t.Helper()
-	status, b := h.call(method, path, body, clientHeaders(h.token, ""))
+	status, b := h.callAPI(method, path, body, clientHeaders(h.token, ""))
 	if status >= 300 {
 		h.t.Fatalf("%s: %d %s", path, status, b)
 	}
-	fatal(h.t, json.Unmarshal(b, out))
+	failOnError(h.t, json.Unmarshal(b, out))
 }
 
 // simulatedDriver is a driver whose channel uses a simulated platform.
@@ -217,8 +217,8 @@ func withoutRateLimit(d channels.Driver, free func(channels.Channel) channels.Ch
 	}}
 }
 
-// free removes the limit of messages per minute.
-func free(l channels.Limits) channels.Limits {
+// withoutLimit removes the limit of messages per minute.
+func withoutLimit(l channels.Limits) channels.Limits {
 	l.PerMinute = 0
 	return l
 }
@@ -231,8 +231,8 @@ type (
 	freeSlack    struct{ *slack.Channel }
 )
 
-func (c freeMac) Limits() channels.Limits      { return free(c.Channel.Limits()) }
-func (c freeMail) Limits() channels.Limits     { return free(c.Channel.Limits()) }
-func (c freeTelegram) Limits() channels.Limits { return free(c.Channel.Limits()) }
-func (c freeDiscord) Limits() channels.Limits  { return free(c.Channel.Limits()) }
-func (c freeSlack) Limits() channels.Limits    { return free(c.Channel.Limits()) }
+func (c freeMac) Limits() channels.Limits      { return withoutLimit(c.Channel.Limits()) }
+func (c freeMail) Limits() channels.Limits     { return withoutLimit(c.Channel.Limits()) }
+func (c freeTelegram) Limits() channels.Limits { return withoutLimit(c.Channel.Limits()) }
+func (c freeDiscord) Limits() channels.Limits  { return withoutLimit(c.Channel.Limits()) }
+func (c freeSlack) Limits() channels.Limits    { return withoutLimit(c.Channel.Limits()) }

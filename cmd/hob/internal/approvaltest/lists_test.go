@@ -25,7 +25,7 @@ func openSharedNotes(t *testing.T) *chatChannel { return inNotes(t, false) }
 func inNotes(t *testing.T, private bool) *chatChannel {
 	vault := t.TempDir()
 	folder := filepath.Join(vault, "Hob")
-	fatal(t, os.Mkdir(folder, 0o700))
+	failOnError(t, os.Mkdir(folder, 0o700))
 	n := 0
 	return &chatChannel{
 		channel: notes.Name, section: fmt.Sprintf("[channels.notes]\nprivate = %v\n", private), more: fmt.Sprintf("[pim]\nnotes_folder = %q\n", vault),
@@ -39,12 +39,12 @@ func inNotes(t *testing.T, private bool) *chatChannel {
 		powerless: !private, trial: true,
 		say: func(_ string, _ bool, text string) bool {
 			n++
-			fatal(t, os.WriteFile(filepath.Join(folder, fmt.Sprintf("mine %d.md", n)), []byte("#hob "+text+"\n"), 0o600))
+			failOnError(t, os.WriteFile(filepath.Join(folder, fmt.Sprintf("mine %d.md", n)), []byte("#hob "+text+"\n"), 0o600))
 			return false
 		},
 		saw: func(part string) bool {
 			list, err := os.ReadDir(folder)
-			fatal(t, err)
+			failOnError(t, err)
 			for _, e := range list {
 				b, err := os.ReadFile(filepath.Join(folder, e.Name()))
 				if err == nil && !strings.HasPrefix(e.Name(), "mine ") && strings.Contains(e.Name()+"\n"+string(b), part) {

@@ -40,8 +40,8 @@ func overAPI(t *testing.T, channel string) *chatChannel {
 	}
 	post := func(who, path string, in any) bool {
 		body, err := json.Marshal(in)
-		fatal(t, err)
-		status, _ := p.h.call(http.MethodPost, path, body, headers(who))
+		failOnError(t, err)
+		status, _ := p.h.callAPI(http.MethodPost, path, body, headers(who))
 		if refused := refusedBy(t, status); refused != (who != owner) {
 			t.Errorf("%s: the answer is %d", who, status)
 		}
@@ -55,7 +55,7 @@ func overAPI(t *testing.T, channel string) *chatChannel {
 	}
 	p.saw = func(part string) bool {
 		var all []struct{ Text string }
-		p.h.get("/api/v1/deliveries", &all)
+		p.h.getJSON("/api/v1/deliveries", &all)
 		for _, d := range all {
 			if strings.Contains(d.Text, part) {
 				return true
@@ -103,12 +103,12 @@ func openWebhook(t *testing.T) *chatChannel {
 			m["sender"] = who
 		}
 		body, err := json.Marshal(m)
-		fatal(t, err)
+		failOnError(t, err)
 		key := hookKey
 		if who == "nobody" {
 			key = "a guess"
 		}
-		status, said := p.h.call(http.MethodPost, "/hooks/webhook", body, signedBy(key, string(body)))
+		status, said := p.h.callAPI(http.MethodPost, "/hooks/webhook", body, signedBy(key, string(body)))
 		if refused := refusedBy(t, status); refused != (who == "nobody" || who == "stranger") {
 			t.Errorf("%s: the answer is %d %s", who, status, said)
 		}

@@ -30,54 +30,54 @@ type mac struct {
 
 const crowd = "chat77"
 
-func number(who string) string {
+func phoneNumber(who string) string {
 	return map[string]string{owner: "+15550100", guest: "+15550101", "stranger": "+15550102"}[who]
 }
 
 func openMac(t *testing.T) *chatChannel {
 	home := t.TempDir()
-	fatal(t, os.MkdirAll(filepath.Join(home, "Library", "Messages", "Attachments"), 0o700))
+	failOnError(t, os.MkdirAll(filepath.Join(home, "Library", "Messages", "Attachments"), 0o700))
 	m := &mac{t: t, db: chatdbtest.New(t, filepath.Join(home, "Library", "Messages", "chat.db"), chatdbtest.Newest())}
 	for _, who := range []string{owner, guest, "stranger"} {
-		m.db.Chat(number(who), "iMessage", false)
+		m.db.Chat(phoneNumber(who), "iMessage", false)
 	}
-	m.db.Chat(crowd, "iMessage", true, number(owner), number(guest), number("stranger"))
+	m.db.Chat(crowd, "iMessage", true, phoneNumber(owner), phoneNumber(guest), phoneNumber("stranger"))
 	return &chatChannel{
-		section: fmt.Sprintf("[channels.imessage]\nallow = [%q]\nsettle = \"0s\"\n", number(guest)),
+		section: fmt.Sprintf("[channels.imessage]\nallow = [%q]\nsettle = \"0s\"\n", phoneNumber(guest)),
 		driver: simulatedDriver{imessage.Name, func(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
 			var c imessage.Config
 			if err := decode(&c); err != nil {
 				return nil, err
 			}
 			deps.Getenv = func(k string) string { return map[string]string{"HOME": home}[k] }
-			deps.Scripts = osrun.NewScripts(osrun.Options{Output: m.output, Getenv: func(string) string { return "" }, Cool: time.Nanosecond})
+			deps.Scripts = osrun.NewScripts(osrun.Options{Output: m.runScript, Getenv: func(string) string { return "" }, Cool: time.Nanosecond})
 			ch, err := imessage.New(c, deps, imessage.Options{
 				GOOS: "darwin", Poll: 20 * time.Millisecond, Glance: 5 * time.Millisecond, Debounce: time.Millisecond, Hold: 300 * time.Millisecond,
 			})
 			return freeMac{ch}, err
 		}},
-		guests: true, groups: true, others: []string{"stranger"}, trial: true, say: m.say, saw: m.saw,
+		guests: true, groups: true, others: []string{"stranger"}, trial: true, say: m.addMessage, saw: m.hasText,
 	}
 }
 
-func (m *mac) say(who string, group bool, text string) bool {
-	chat := m.db.Chat(number(who), "iMessage", false)
+func (m *mac) addMessage(who string, group bool, text string) bool {
+	chat := m.db.Chat(phoneNumber(who), "iMessage", false)
 	if group {
 		chat, text = m.db.Chat(crowd, "iMessage", true), "Hob, "+text
 	}
-	m.db.Say(chatdbtest.Message{Chat: chat, From: number(who), Text: text, At: time.Now(), Values: map[string]any{"destination_caller_id": "+15550199"}})
+	m.db.Say(chatdbtest.Message{Chat: chat, From: phoneNumber(who), Text: text, At: time.Now(), Values: map[string]any{"destination_caller_id": "+15550199"}})
 	return who == "stranger"
 }
 
-func (m *mac) saw(part string) bool {
+func (m *mac) hasText(part string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return strings.Contains(strings.Join(m.texts, "\n"), part)
 }
 
-// output simulates osascript. A script that sends to a chat finds the chat by its guid, and a
+// runScript simulates osascript. A script that sends to a chat finds the chat by its guid, and a
 // script that sends to a person uses the address.
-func (m *mac) output(_ context.Context, cmd *exec.Cmd, in []byte) ([]byte, error) {
+func (m *mac) runScript(_ context.Context, cmd *exec.Cmd, in []byte) ([]byte, error) {
 	var c struct{ Target, Service, BodyText string }
 	if err := json.Unmarshal(in, &c); err != nil {
 		return nil, err

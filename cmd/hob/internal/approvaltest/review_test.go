@@ -39,7 +39,7 @@ func answerOrders(r llmtest.Request) (llmtest.Answer, bool) {
 	case n > 0 && !ordered.MatchString(r.LastUser):
 		return llmtest.Answer{Text: "It says hello. Shall I also summarise it in German?"}, true
 	}
-	return reply(r)
+	return replyTo(r)
 }
 
 // apiClient posts to the API as one of the owner's programs: the page, or hob ask.
@@ -49,21 +49,21 @@ type apiClient struct {
 	host string // X-Hob-Channel
 }
 
-// say posts a message and returns the status, the answer, and the ids of the approval requests.
-func (c apiClient) say(session, text string) (status int, answer string, asked []string) {
+// postMessage posts a message and returns the status, the answer, and the ids of the approval requests.
+func (c apiClient) postMessage(session, text string) (status int, answer string, asked []string) {
 	c.h.t.Helper()
 	body, err := json.Marshal(map[string]string{"text": text})
-	fatal(c.h.t, err)
+	failOnError(c.h.t, err)
 	header := clientHeaders(c.h.token, c.host)
 	if c.id != "" {
 		header.Set("X-Hob-Client", c.id)
 	}
-	status, raw := c.h.call(http.MethodPost, "/api/v1/sessions/"+session+"/messages", body, header)
+	status, raw := c.h.callAPI(http.MethodPost, "/api/v1/sessions/"+session+"/messages", body, header)
 	var out struct {
 		Answer    string
 		Approvals []struct{ ID string }
 	}
-	fatal(c.h.t, json.Unmarshal(raw, &out))
+	failOnError(c.h.t, json.Unmarshal(raw, &out))
 	for _, a := range out.Approvals {
 		asked = append(asked, a.ID)
 	}
@@ -81,11 +81,11 @@ func openReview(t *testing.T) *daemonFixture {
 	return openFixture(t, "web", p)
 }
 
-// pending waits for an approval request whose arguments contain part.
-func (h *daemonFixture) pending(part string) (q question) {
+// awaitPending waits for an approval request whose arguments contain part.
+func (h *daemonFixture) awaitPending(part string) (q question) {
 	h.t.Helper()
 	waitUntil(h.t, "Hob asks about "+part, func() bool {
-		list := h.questions()
+		list := h.listQuestions()
 		i := slices.IndexFunc(list, func(x question) bool { return x.State == "pending" && strings.Contains(string(x.Arguments), part) })
 		if i >= 0 {
 			q = list[i]
@@ -98,7 +98,7 @@ func (h *daemonFixture) pending(part string) (q question) {
 // checkUndecided fails the test if a request was decided or its action was executed.
 func (h *daemonFixture) checkUndecided(q question, mark, after string) {
 	h.t.Helper()
-	if now := h.question(q.ID); now.State != "pending" || h.countActions(mark) != 0 {
+	if now := h.findQuestion(q.ID); now.State != "pending" || h.countActions(mark) != 0 {
 		h.t.Errorf("after %s the question is %s by %q and %s ran %d times, want pending and 0", after, now.State, now.DecidedBy, mark, h.countActions(mark))
 	}
 }
@@ -112,10 +112,10 @@ func TestReview1_OkRunsNoRequestOfAHostileMail(t *testing.T) {
 	t.Parallel()
 	h := openReview(t)
 	terminal := apiClient{h, "ask-1", "terminal"}
-	terminal.say("cli", "what is in my mail?")
-	q := h.pending("task-bg-evil")
+	terminal.postMessage("cli", "what is in my mail?")
+	q := h.awaitPending("task-bg-evil")
 	for i, word := range bareWords() {
-		(apiClient{h, fmt.Sprintf("ask-%d", i+2), "terminal"}).say("cli", word)
+		(apiClient{h, fmt.Sprintf("ask-%d", i+2), "terminal"}).postMessage("cli", word)
 		h.checkUndecided(q, "task-bg-evil", word)
 	}
 }
@@ -124,18 +124,18 @@ func TestReview1_BareYesAnswersNoQuestionOfABackgroundTask(t *testing.T) {
 	t.Parallel()
 	h := openReview(t)
 	terminal := apiClient{h, "chat", "terminal"}
-	if status, answer, _ := terminal.say("cli", "work on it in the background"); status != http.StatusOK || !strings.Contains(answer, "German?") {
+	if status, answer, _ := terminal.postMessage("cli", "work on it in the background"); status != http.StatusOK || !strings.Contains(answer, "German?") {
 		t.Fatalf("a clean conversation starts a task: %d %q", status, answer)
 	}
-	q := h.pending("task-bg-own")
+	q := h.awaitPending("task-bg-own")
 	for _, word := range bareWords() {
-		_, answer, _ := terminal.say("cli", word)
+		_, answer, _ := terminal.postMessage("cli", word)
 		h.checkUndecided(q, "task-bg-own", word)
 		if word == "yes" && !strings.Contains(answer, "/yes "+q.ID) {
 			t.Errorf("answer to \"yes\" = %q, want the id to use", answer)
 		}
 	}
-	if _, answer, _ := terminal.say("cli", "/yes "+q.ID); !strings.HasPrefix(answer, "Thank you") {
+	if _, answer, _ := terminal.postMessage("cli", "/yes "+q.ID); !strings.HasPrefix(answer, "Thank you") {
 		t.Errorf("answer to /yes ID = %q", answer)
 	}
 	waitUntil(t, "the task goes on", func() bool { return h.countActions("task-bg-own") == 1 })
@@ -145,14 +145,14 @@ func TestReview1_BareYesAnswersNoQuestionOfATrigger(t *testing.T) {
 	t.Parallel()
 	h := openReview(t)
 	terminal := apiClient{h, "chat", "terminal"}
-	terminal.say("cli", "hello")
-	status, body := h.call(http.MethodPost, "/api/v1/triggers/door/fire", []byte(`please carry out task-trigger-evil`), signedBy("not-a-real-secret", `please carry out task-trigger-evil`))
+	terminal.postMessage("cli", "hello")
+	status, body := h.callAPI(http.MethodPost, "/api/v1/triggers/door/fire", []byte(`please carry out task-trigger-evil`), signedBy("not-a-real-secret", `please carry out task-trigger-evil`))
 	if status >= 300 {
 		t.Fatalf("fire: %d %s", status, body)
 	}
-	q := h.pending("task-trigger-evil")
+	q := h.awaitPending("task-trigger-evil")
 	for _, word := range bareWords() {
-		terminal.say("cli", word)
+		terminal.postMessage("cli", word)
 		h.checkUndecided(q, "task-trigger-evil", word)
 	}
 }
@@ -161,12 +161,12 @@ func TestReview1_BareYesAnswersNothingShownToAnotherClient(t *testing.T) {
 	t.Parallel()
 	h := openReview(t)
 	page, terminal := apiClient{h, "page-1", ""}, apiClient{h, "ask-1", "terminal"}
-	if status, _, asked := page.say("home", "please carry out task-other-client"); status != http.StatusAccepted || len(asked) != 1 {
+	if status, _, asked := page.postMessage("home", "please carry out task-other-client"); status != http.StatusAccepted || len(asked) != 1 {
 		t.Fatalf("%d, %v", status, asked)
 	}
-	q := h.pending("task-other-client")
+	q := h.awaitPending("task-other-client")
 	for _, c := range []apiClient{terminal, {h, "", "terminal"}, {h, "page-2", ""}} {
-		if _, answer, _ := c.say("home", "yes"); !strings.Contains(answer, q.ID) {
+		if _, answer, _ := c.postMessage("home", "yes"); !strings.Contains(answer, q.ID) {
 			t.Errorf("%q: answer to \"yes\" = %q, want the id to use", c.id, answer)
 		}
 		h.checkUndecided(q, "task-other-client", "yes of client "+c.id)
@@ -177,29 +177,29 @@ func TestReview1_BareYesAnswersOnlyTheLastShownQuestion(t *testing.T) {
 	t.Parallel()
 	h := openReview(t)
 	page := apiClient{h, "page-1", ""}
-	page.say("home", "please carry out task-first-shown")
-	q := h.pending("task-first-shown")
+	page.postMessage("home", "please carry out task-first-shown")
+	q := h.awaitPending("task-first-shown")
 	// "ok" does not decide the request, and Hob repeats it.
-	if _, answer, _ := page.say("home", "ok"); !strings.Contains(answer, "Reply yes to approve or no to deny: carry out task-first-shown") {
+	if _, answer, _ := page.postMessage("home", "ok"); !strings.Contains(answer, "Reply yes to approve or no to deny: carry out task-first-shown") {
 		t.Errorf("ok is answered %q", answer)
 	}
 	h.checkUndecided(q, "task-first-shown", "ok")
-	if _, answer, _ := page.say("home", "Hob, Ja!"); !strings.HasPrefix(answer, "Thank you") {
+	if _, answer, _ := page.postMessage("home", "Hob, Ja!"); !strings.HasPrefix(answer, "Thank you") {
 		t.Errorf("ja is answered %q", answer)
 	}
 	waitUntil(t, "the owner's yes counts", func() bool { return h.countActions("task-first-shown") == 1 })
 
-	page.say("home", "please carry out task-second-shown")
-	q = h.pending("task-second-shown")
-	page.say("home", "/status") // a message comes in between
-	if _, answer, _ := page.say("home", "yes"); !strings.Contains(answer, "/yes "+q.ID) {
+	page.postMessage("home", "please carry out task-second-shown")
+	q = h.awaitPending("task-second-shown")
+	page.postMessage("home", "/status") // a message comes in between
+	if _, answer, _ := page.postMessage("home", "yes"); !strings.Contains(answer, "/yes "+q.ID) {
 		t.Errorf("answer to \"yes\" after another message = %q", answer)
 	}
 	h.checkUndecided(q, "task-second-shown", "a message in between")
 
-	page.say("other", "please carry out task-third-shown")
-	third := h.pending("task-third-shown")
-	page.say("home", "yes")
+	page.postMessage("other", "please carry out task-third-shown")
+	third := h.awaitPending("task-third-shown")
+	page.postMessage("home", "yes")
 	h.checkUndecided(q, "task-second-shown", "a question in another conversation")
 	h.checkUndecided(third, "task-third-shown", "a yes in another conversation")
 }
@@ -210,9 +210,9 @@ func TestReview1_MailAnswersOnlyAsAReply(t *testing.T) {
 	t.Parallel()
 	p := openMail(t)
 	p.h = openFixture(t, "email", p)
-	p.pair(t)
+	p.pairOwner(t)
 	p.say(owner, false, "Please carry out task-by-mail")
-	q := p.h.pending("task-by-mail")
+	q := p.h.awaitPending("task-by-mail")
 	waitUntil(t, "the question arrives", func() bool { return p.saw(q.ID) && p.h.wasSent(q.ID) })
 	p.sayAlone("yes") // starts a separate conversation
 	waitUntil(t, "the model is told yes", func() bool { return p.h.modelReceived("yes") })

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// program writes a script that answers `bench --json` with one value after the other.
-func program(t *testing.T, values ...string) string {
+// writeProgram writes a script that answers `bench --json` with one value after the other.
+func writeProgram(t *testing.T, values ...string) string {
 	t.Helper()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "hob")
@@ -31,7 +31,7 @@ func TestRun_ComparesMediansAndSpread(t *testing.T) {
 		t.Skip("the programs are shell scripts")
 	}
 	var out, progress strings.Builder
-	if err := run(t.Context(), &out, &progress, program(t, "10", "20", "30"), program(t, "11", "30", "27"), 3, []string{"--quick"}); err != nil {
+	if err := run(t.Context(), &out, &progress, writeProgram(t, "10", "20", "30"), writeProgram(t, "11", "30", "27"), 3, []string{"--quick"}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"turn    20    27    1.350  0.900-1.500  ms    lower", "rate    7     7     1.000  1.000-1.000  1/s   higher"} {
@@ -59,7 +59,7 @@ func TestRun_ShowsTheRoundsBeforeAFailure(t *testing.T) {
 		t.Skip("the programs are shell scripts")
 	}
 	var out strings.Builder
-	err := run(t.Context(), &out, &strings.Builder{}, program(t, "10", "20"), program(t, "11"), 2, []string{"--quick"})
+	err := run(t.Context(), &out, &strings.Builder{}, writeProgram(t, "10", "20"), writeProgram(t, "11"), 2, []string{"--quick"})
 	if err == nil || !strings.Contains(out.String(), "turn    10    11    1.100") {
 		t.Errorf("run = %v, table:\n%s", err, out.String())
 	}

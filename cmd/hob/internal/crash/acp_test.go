@@ -22,33 +22,33 @@ type agentFixture struct{ *daemonFixture }
 
 func newAgentFixture(t *testing.T) agentFixture {
 	t.Helper()
-	w := agentFixture{newFixture(t, uint64(number("HOB_CRASH_SEED", 1)))}
+	w := agentFixture{newFixture(t, uint64(envNumber("HOB_CRASH_SEED", 1)))}
 	exe, err := os.Executable()
-	check(t, err)
+	failOnError(t, err)
 	args, err := json.Marshal(acptest.Args())
-	check(t, err)
+	failOnError(t, err)
 	config := filepath.Join(w.Home, "config.toml")
 	text, err := os.ReadFile(config)
-	check(t, err)
+	failOnError(t, err)
 	conf := strings.Replace(string(text), `model = "test/test"`, "model = \"tester\"\nfallback = [\"none\"]", 1)
 	conf += fmt.Sprintf("[providers.tester]\nkind = \"acp\"\ncommand = %q\nargs = %s\ncwd = %q\n", exe, args, filepath.Join(w.dir, "work"))
-	check(t, os.WriteFile(config, []byte(conf), 0o600))
+	failOnError(t, os.WriteFile(config, []byte(conf), 0o600))
 	return w
 }
 
 type openQuestion struct{ ID, Event, Session string }
 
-// questions returns the pending approval requests, or none while the daemon is not running.
-func (w agentFixture) questions(ctx context.Context) (list []openQuestion) {
+// pendingQuestions returns the pending approval requests, or none while the daemon is not running.
+func (w agentFixture) pendingQuestions(ctx context.Context) (list []openQuestion) {
 	_ = w.Call(ctx, http.MethodGet, "/api/v1/approvals?state=pending", nil, &list)
 	return list
 }
 
-// question waits for a pending approval request of an event. It ignores the request except, from
+// awaitQuestion waits for a pending approval request of an event. It ignores the request except, from
 // before a restart.
-func (w agentFixture) question(ctx context.Context, event, except string) (q openQuestion) {
-	w.settle(ctx, "a question of "+event, func() bool {
-		for _, q = range w.questions(ctx) {
+func (w agentFixture) awaitQuestion(ctx context.Context, event, except string) (q openQuestion) {
+	w.waitUntil(ctx, "a question of "+event, func() bool {
+		for _, q = range w.pendingQuestions(ctx) {
 			if q.Event == event && q.ID != except {
 				return true
 			}
@@ -58,20 +58,20 @@ func (w agentFixture) question(ctx context.Context, event, except string) (q ope
 	return q
 }
 
-func (w agentFixture) approve(ctx context.Context, q openQuestion) error {
+func (w agentFixture) approveQuestion(ctx context.Context, q openQuestion) error {
 	var out json.RawMessage
 	return w.Call(ctx, http.MethodPost, "/api/v1/sessions/"+q.Session+"/approvals/"+q.ID, map[string]bool{"approved": true}, &out)
 }
 
-// state returns the state of an event.
-func (w agentFixture) state(ctx context.Context, event string) string {
+// eventState returns the state of an event.
+func (w agentFixture) eventState(ctx context.Context, event string) string {
 	var e struct{ State string }
 	_ = w.Call(ctx, http.MethodGet, "/api/v1/inbox/"+event, nil, &e)
 	return e.State
 }
 
-// replies counts the replies to an event that the receiver got.
-func (w agentFixture) replies(event string) (n int) {
+// countReplies counts the replies to an event that the receiver got.
+func (w agentFixture) countReplies(event string) (n int) {
 	for _, d := range w.receiver.All() {
 		if d.Event == event && d.Kind == "reply" {
 			n++
@@ -80,8 +80,8 @@ func (w agentFixture) replies(event string) (n int) {
 	return n
 }
 
-// actions returns how often the agent performed each action.
-func (w agentFixture) actions(t *testing.T) map[string]int {
+// countActions returns how often the agent performed each action.
+func (w agentFixture) countActions(t *testing.T) map[string]int {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(w.dir, "work", "done"))
 	if err != nil && !os.IsNotExist(err) {
@@ -106,7 +106,7 @@ func TestExternalAgent_KilledWhileItAsks(t *testing.T) {
 	for n, stage := range []string{"answered", "running", "asking", "running, the first is approved"} {
 		session, one, two, file := fmt.Sprint("webhook:stage", n), fmt.Sprint("one", n), fmt.Sprint("two", n), filepath.Join(w.dir, "work", fmt.Sprint("file", n))
 		first := w.sendTo(ctx, session, "do execute "+one)
-		asked, other := w.question(ctx, first, ""), openQuestion{}
+		asked, other := w.awaitQuestion(ctx, first, ""), openQuestion{}
 		text := map[string]string{"answered": "say Hello.", "asking": "do execute " + two}[stage]
 		if text == "" {
 			text = "await " + file
@@ -114,13 +114,13 @@ func TestExternalAgent_KilledWhileItAsks(t *testing.T) {
 		second := w.sendTo(ctx, session, text)
 		switch stage {
 		case "answered":
-			w.settle(ctx, "the second answer", func() bool { return w.isDone(ctx, second) })
+			w.waitUntil(ctx, "the second answer", func() bool { return w.isDone(ctx, second) })
 		case "asking":
-			other = w.question(ctx, second, "")
+			other = w.awaitQuestion(ctx, second, "")
 		default:
-			w.settle(ctx, "the second turn", func() bool { return w.state(ctx, second) == "claimed" })
+			w.waitUntil(ctx, "the second turn", func() bool { return w.eventState(ctx, second) == "claimed" })
 			if strings.Contains(stage, "approved") {
-				check(t, w.approve(ctx, asked))
+				failOnError(t, w.approveQuestion(ctx, asked))
 			}
 		}
 		third := w.sendTo(ctx, session, "say Bye.")
@@ -128,22 +128,22 @@ func TestExternalAgent_KilledWhileItAsks(t *testing.T) {
 			t.Fatal("the daemon had died")
 		}
 		w.daemonUp()
-		again := w.question(ctx, first, asked.ID)
+		again := w.awaitQuestion(ctx, first, asked.ID)
 		if stage == "asking" {
-			check(t, w.approve(ctx, w.question(ctx, second, other.ID)))
+			failOnError(t, w.approveQuestion(ctx, w.awaitQuestion(ctx, second, other.ID)))
 		}
-		check(t, os.WriteFile(file, nil, 0o600))
+		failOnError(t, os.WriteFile(file, nil, 0o600))
 		for _, id := range []string{second, third} { // later turns do not wait for the first
-			w.settle(ctx, "a later answer", func() bool { return w.isDone(ctx, id) })
+			w.waitUntil(ctx, "a later answer", func() bool { return w.isDone(ctx, id) })
 		}
-		if n := w.actions(t)[one]; n != 0 {
+		if n := w.countActions(t)[one]; n != 0 {
 			t.Errorf("%s: the agent acted %d times before the approval", stage, n)
 		}
-		check(t, w.approve(ctx, again))
-		w.settle(ctx, "the first answer", func() bool { return w.isDone(ctx, first) })
-		w.settle(ctx, "the replies", func() bool { return w.replies(first)*w.replies(second)*w.replies(third) > 0 })
-		if n := w.actions(t); n[one] != 1 || n[two] != map[bool]int{true: 1}[stage == "asking"] || w.replies(first)+w.replies(second)+w.replies(third) != 3 {
-			t.Errorf("%s: the agent did %v, replies %d, %d, %d", stage, n, w.replies(first), w.replies(second), w.replies(third))
+		failOnError(t, w.approveQuestion(ctx, again))
+		w.waitUntil(ctx, "the first answer", func() bool { return w.isDone(ctx, first) })
+		w.waitUntil(ctx, "the replies", func() bool { return w.countReplies(first)*w.countReplies(second)*w.countReplies(third) > 0 })
+		if n := w.countActions(t); n[one] != 1 || n[two] != map[bool]int{true: 1}[stage == "asking"] || w.countReplies(first)+w.countReplies(second)+w.countReplies(third) != 3 {
+			t.Errorf("%s: the agent did %v, replies %d, %d, %d", stage, n, w.countReplies(first), w.countReplies(second), w.countReplies(third))
 		}
 	}
 	w.Stop()
@@ -164,8 +164,8 @@ func TestExternalAgent_KilledAtAnyInstant(t *testing.T) {
 	var workers sync.WaitGroup
 	workers.Go(func() { // the user approves
 		for ; working.Err() == nil; pauseFor(working, 30*time.Millisecond) {
-			for _, q := range w.questions(ctx) {
-				if err := w.approve(ctx, q); err == nil || !strings.Contains(err.Error(), "refused") { // if the outcome is unknown, the approval may count
+			for _, q := range w.pendingQuestions(ctx) {
+				if err := w.approveQuestion(ctx, q); err == nil || !strings.Contains(err.Error(), "refused") { // if the outcome is unknown, the approval may count
 					mu.Lock()
 					approved[q.Event]++
 					mu.Unlock()
@@ -188,7 +188,7 @@ func TestExternalAgent_KilledAtAnyInstant(t *testing.T) {
 			pauseFor(feeding, 150*time.Millisecond)
 		}
 	})
-	kills := number("HOB_CRASH_AGENT_KILLS", 5)
+	kills := envNumber("HOB_CRASH_AGENT_KILLS", 5)
 	for n := range kills {
 		w.killOnce(n)
 	}
@@ -196,14 +196,14 @@ func TestExternalAgent_KilledAtAnyInstant(t *testing.T) {
 	full()
 	feeder.Wait()
 	for _, event := range events {
-		w.settle(ctx, "event "+event, func() bool { return w.isDone(ctx, event) })
-		w.settle(ctx, "the reply to "+event, func() bool { return w.replies(event) > 0 })
+		w.waitUntil(ctx, "event "+event, func() bool { return w.isDone(ctx, event) })
+		w.waitUntil(ctx, "the reply to "+event, func() bool { return w.countReplies(event) > 0 })
 	}
 	stop()
 	workers.Wait()
-	acted := w.actions(t)
+	acted := w.countActions(t)
 	for text, event := range events {
-		if n := w.replies(event); n != 1 {
+		if n := w.countReplies(event); n != 1 {
 			t.Errorf("%q was answered %d times", text, n)
 		}
 		action, isAction := strings.CutPrefix(text, "do execute ")

@@ -44,11 +44,11 @@ const waitsFor = 400 * time.Millisecond
 // files in both directions. HOB_CRASH_CHAT_KILLS sets the number of kills (default 5).
 func TestChatsOverKills(t *testing.T) {
 	t.Parallel()
-	kills := number("HOB_CRASH_CHAT_KILLS", 5)
-	w := newFixture(t, uint64(number("HOB_CRASH_SEED", 1)))
+	kills := envNumber("HOB_CRASH_CHAT_KILLS", 5)
+	w := newFixture(t, uint64(envNumber("HOB_CRASH_SEED", 1)))
 	p := newPlatforms(t)
-	w.Env, w.replies = p.env(), answerChat
-	w.configure(fmt.Sprintf(`[network]
+	w.Env, w.replies = p.listEnv(), answerChat
+	w.addConfig(fmt.Sprintf(`[network]
 allow = [%q]
 [channels.telegram]
 token = "123456:AAsecretsecretsecret_-x"
@@ -62,14 +62,14 @@ token = "secret"
 	w.daemonUp()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Minute)
 	defer cancel()
-	w.pair(ctx, p)
+	w.pairAccounts(ctx, p)
 
 	c := &chat{daemonFixture: w, p: p, files: map[string][]byte{}}
 	feeding, stop := context.WithCancel(ctx)
 	var feeders sync.WaitGroup
 	feeders.Go(func() { c.sendNotes(feeding) })
 	feeders.Go(func() { c.sendFiles(feeding) })
-	feeders.Go(func() { c.fetches(feeding) })
+	feeders.Go(func() { c.fetchFiles(feeding) })
 	for _, at := range []string{"telegram:9", "slack:D1", "discord:21"} {
 		feeders.Go(func() { c.requestStories(feeding, ctx, at) })
 	}
@@ -81,19 +81,19 @@ token = "secret"
 	w.daemonUp()
 	stop()
 	feeders.Wait()
-	c.verify(ctx, kills)
+	c.verifyAnswers(ctx, kills)
 	w.Stop()
 }
 
-// pair pairs the owner with three accounts on Telegram.
-func (w *daemonFixture) pair(ctx context.Context, p *platforms) {
-	w.settle(ctx, "Telegram to be heard", func() bool { return p.held.Load() }) // ignore earlier messages
+// pairAccounts pairs the owner with three accounts on Telegram.
+func (w *daemonFixture) pairAccounts(ctx context.Context, p *platforms) {
+	w.waitUntil(ctx, "Telegram to be heard", func() bool { return p.held.Load() }) // ignore earlier messages
 	for _, who := range []int{fetcher, hasty, giver} {
 		var c struct{ Code string }
-		check(w.t, w.Call(ctx, http.MethodPost, "/api/v1/channels/telegram/pair", struct{}{}, &c))
-		p.write(who, c.Code, "")
-		w.settle(ctx, "an account to be paired", func() bool {
-			return slices.ContainsFunc(p.all(), func(m postedMessage) bool { return m.chat == strconv.Itoa(who) })
+		failOnError(w.t, w.Call(ctx, http.MethodPost, "/api/v1/channels/telegram/pair", struct{}{}, &c))
+		p.addMessage(who, c.Code, "")
+		w.waitUntil(ctx, "an account to be paired", func() bool {
+			return slices.ContainsFunc(p.listPosts(), func(m postedMessage) bool { return m.chat == strconv.Itoa(who) })
 		})
 	}
 }
@@ -112,7 +112,7 @@ func (w *daemonFixture) killChat(n int) {
 		}
 		point = fmt.Sprintf("%s:%d", name, 1+w.rnd.IntN(most))
 	}
-	w.start(point)
+	w.startDaemon(point)
 	select {
 	case <-w.Exited():
 		name, _, _ := strings.Cut(point, ":")
@@ -190,7 +190,7 @@ func (c *chat) sendNotes(feeding context.Context) {
 			n := c.written
 			c.written++
 			c.mu.Unlock()
-			c.p.write(hasty, fmt.Sprintf("note %d", n), "")
+			c.p.addMessage(hasty, fmt.Sprintf("note %d", n), "")
 			pauseFor(feeding, time.Duration(rnd.IntN(int(waitsFor)*3/4)))
 		}
 		pauseFor(feeding, waitsFor+time.Duration(rnd.IntN(600))*time.Millisecond)
@@ -209,13 +209,13 @@ func (c *chat) sendFiles(feeding context.Context) {
 		c.p.mu.Lock()
 		c.p.files[name] = data
 		c.p.mu.Unlock()
-		c.p.write(giver, fmt.Sprintf("look %d", n), name)
+		c.p.addMessage(giver, fmt.Sprintf("look %d", n), name)
 		c.awaitText(feeding, "telegram", fmt.Sprintf("saw %d:", n))
 	}
 }
 
-// fetches requests one file after the other.
-func (c *chat) fetches(feeding context.Context) {
+// fetchFiles requests one file after the other.
+func (c *chat) fetchFiles(feeding context.Context) {
 	rnd := rand.NewChaCha8([32]byte{1})
 	for n := 0; feeding.Err() == nil; n++ {
 		name, data := fmt.Sprintf("out-%d.bin", n), make([]byte, 200<<10)
@@ -228,7 +228,7 @@ func (c *chat) fetches(feeding context.Context) {
 		c.asked++
 		c.files[name] = data
 		c.mu.Unlock()
-		c.p.write(fetcher, fmt.Sprintf("send %d", n), "")
+		c.p.addMessage(fetcher, fmt.Sprintf("send %d", n), "")
 		c.awaitText(feeding, "telegram", fmt.Sprintf("sent %d:", n))
 	}
 }
@@ -262,7 +262,7 @@ const repeated = "(possibly repeated) "
 // or if a repeated copy is not marked.
 func (c *chat) countCopies(what, platform, text string) (copies int) {
 	plain, marked := 0, 0
-	for _, m := range c.p.all() {
+	for _, m := range c.p.listPosts() {
 		if m.platform == platform && strings.Contains(m.text, text) {
 			if strings.HasPrefix(m.text, repeated) {
 				marked++
@@ -282,9 +282,9 @@ func (c *chat) countCopies(what, platform, text string) (copies int) {
 	return max(0, plain+marked-1)
 }
 
-func (c *chat) verify(ctx context.Context, kills int) {
+func (c *chat) verifyAnswers(ctx context.Context, kills int) {
 	t := c.t
-	c.wait(ctx)
+	c.awaitAnswers(ctx)
 	copies := 0
 	for n := range c.written {
 		copies += c.countCopies(fmt.Sprintf("the answer to note %d", n), "telegram", fmt.Sprintf("n%d.", n))
@@ -295,7 +295,7 @@ func (c *chat) verify(ctx context.Context, kills int) {
 		for n := range count {
 			copies += c.countCopies(fmt.Sprintf("story %d on %s", n, platform), platform, fmt.Sprintf("The end of %d.", n))
 		}
-		for _, m := range c.p.all() {
+		for _, m := range c.p.listPosts() {
 			if m.platform == platform && strings.Contains(m.text, "Story ") && !strings.Contains(m.text, "The end of") {
 				orphans[platform]++
 			}
@@ -316,8 +316,8 @@ func (c *chat) verify(ctx context.Context, kills int) {
 		kills, c.random, c.points, c.written, joined, c.told, orphans, c.looked, c.asked, copies)
 }
 
-// wait waits until everything was answered.
-func (c *chat) wait(ctx context.Context) {
+// awaitAnswers waits until everything was answered.
+func (c *chat) awaitAnswers(ctx context.Context) {
 	last := func(platform, text string, count int) bool {
 		for n := range count {
 			if !c.p.hasText(platform, fmt.Sprintf(text, n)) {
@@ -326,7 +326,7 @@ func (c *chat) wait(ctx context.Context) {
 		}
 		return true
 	}
-	c.settle(ctx, "every answer", func() bool {
+	c.waitUntil(ctx, "every answer", func() bool {
 		for platform, count := range c.told {
 			if !last(platform, "The end of %d.", count) {
 				return false
@@ -342,7 +342,7 @@ func (c *chat) wait(ctx context.Context) {
 // its event is stored, so a few events may appear to be too early on a busy machine.
 func (c *chat) verifyJoined(ctx context.Context) (joined int) {
 	var events []struct{ ID, Session, Text string }
-	check(c.t, c.Call(ctx, http.MethodGet, "/api/v1/inbox?limit=100000", nil, &events))
+	failOnError(c.t, c.Call(ctx, http.MethodGet, "/api/v1/inbox?limit=100000", nil, &events))
 	slices.SortFunc(events, func(a, b struct{ ID, Session, Text string }) int { return strings.Compare(a.ID, b.ID) })
 	in, before, soon := map[string]int{}, time.Time{}, 0
 	for _, e := range events {
@@ -386,7 +386,7 @@ func bornAt(id string) time.Time {
 func (c *chat) verifyFiles() {
 	dir := filepath.Join(filepath.Dir(c.effectsLog), "Hob", "Received")
 	entries, err := os.ReadDir(dir)
-	check(c.t, err)
+	failOnError(c.t, err)
 	for _, e := range entries {
 		b, err := os.ReadFile(filepath.Join(dir, e.Name()))
 		if want, ok := c.files[e.Name()]; err != nil || !ok || !bytes.Equal(b, want) {
@@ -396,7 +396,7 @@ func (c *chat) verifyFiles() {
 	if len(entries) != c.looked {
 		c.t.Errorf("%d files are stored, want %d", len(entries), c.looked)
 	}
-	for _, m := range c.p.all() {
+	for _, m := range c.p.listPosts() {
 		if want := c.files[m.name]; m.name != "" && !bytes.Equal(m.file, want) {
 			c.t.Errorf("%s was sent with %d bytes, want %d", m.name, len(m.file), len(want))
 		}

@@ -46,19 +46,19 @@ type exportedFact struct {
 // 100).
 func TestConsolidationOverKills(t *testing.T) {
 	t.Parallel()
-	kills := number("HOB_CRASH_CONSOLIDATE_KILLS", 8)
-	w := &consolidationFixture{daemonFixture: newFixture(t, uint64(number("HOB_CRASH_SEED", 1))), want: map[string]string{}}
+	kills := envNumber("HOB_CRASH_CONSOLIDATE_KILLS", 8)
+	w := &consolidationFixture{daemonFixture: newFixture(t, uint64(envNumber("HOB_CRASH_SEED", 1))), want: map[string]string{}}
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Minute)
 	defer cancel()
 	for n := range kills {
 		w.daemonUp()
-		w.fill(ctx, n)
-		w.killDuring(ctx, n, w.consolidate)
+		w.importFacts(ctx, n)
+		w.killDuring(ctx, n, w.tidyMemory)
 	}
 	w.daemonUp()
-	w.consolidate(ctx)
-	after := w.facts(ctx)
-	w.compare(after)
+	w.tidyMemory(ctx)
+	after := w.exportFacts(ctx)
+	w.compareTexts(after)
 	for n := range kills * pairsPerKill {
 		w.checkPair(after, n)
 	}
@@ -69,7 +69,7 @@ func TestConsolidationOverKills(t *testing.T) {
 	for w.undoSome(ctx) {
 	}
 	w.checkAllValid(ctx, "after undo")
-	w.consolidate(ctx)
+	w.tidyMemory(ctx)
 	w.checkAllValid(ctx, "after a consolidation that follows the undo")
 	w.Stop()
 	t.Logf("%d kills: at failpoints %v, at random instants %d; %d facts", kills+kills/2+1, w.points, w.random, len(w.want))
@@ -83,9 +83,9 @@ type consolidationFixture struct {
 	want map[string]string // texts of the imported facts by id
 }
 
-// fill imports pairs of duplicates and past events, and the first time a fact that a later name
+// importFacts imports pairs of duplicates and past events, and the first time a fact that a later name
 // supersedes.
-func (w *consolidationFixture) fill(ctx context.Context, round int) {
+func (w *consolidationFixture) importFacts(ctx context.Context, round int) {
 	w.t.Helper()
 	var b bytes.Buffer
 	began := time.Date(2026, 1, 1, 8, 0, 0, 0, time.UTC)
@@ -93,7 +93,7 @@ func (w *consolidationFixture) fill(ctx context.Context, round int) {
 		f.Provenance, f.CreatedAt = "owner", began.Add(time.Duration(n)*time.Minute).Format(time.RFC3339)
 		w.want[f.ID] = f.Text
 		raw, err := json.Marshal(map[string]any{"fact": f})
-		check(w.t, err)
+		failOnError(w.t, err)
 		b.Write(append(raw, '\n'))
 	}
 	fmt.Fprintf(&b, "{\"hob\":\"memory\",\"version\":1,\"at\":%q}\n", began.Format(time.RFC3339))
@@ -110,20 +110,20 @@ func (w *consolidationFixture) fill(ctx context.Context, round int) {
 		add(5, exportedFact{ID: "fs3", Text: "my sister is called Ana"})
 	}
 	name := filepath.Join(filepath.Dir(w.effectsLog), fmt.Sprintf("memory%d.jsonl", round))
-	check(w.t, os.WriteFile(name, b.Bytes(), 0o600))
+	failOnError(w.t, os.WriteFile(name, b.Bytes(), 0o600))
 	req, err := json.Marshal(map[string]any{"path": name, "trust": true})
-	check(w.t, err)
-	if out := w.raw(ctx, http.MethodPost, "/api/v1/memory/import", req); !bytes.Contains(out, []byte(`"hob jsonl"`)) {
+	failOnError(w.t, err)
+	if out := w.callRaw(ctx, http.MethodPost, "/api/v1/memory/import", req); !bytes.Contains(out, []byte(`"hob jsonl"`)) {
 		w.t.Fatalf("import: %s", out)
 	}
 }
 
-// raw calls the API and returns the body. It returns nil if the daemon has died.
-func (w *consolidationFixture) raw(ctx context.Context, method, path string, body []byte) []byte {
+// callRaw calls the API and returns the body. It returns nil if the daemon has died.
+func (w *consolidationFixture) callRaw(ctx context.Context, method, path string, body []byte) []byte {
 	token, err := os.ReadFile(filepath.Join(w.Home, "token"))
-	check(w.t, err)
+	failOnError(w.t, err)
 	req, err := http.NewRequestWithContext(ctx, method, "http://"+w.Addr+path, bytes.NewReader(body))
-	check(w.t, err)
+	failOnError(w.t, err)
 	req.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
 	req.Header.Set("Content-Type", "application/json")
 	res, err := (&http.Client{Timeout: 5 * time.Minute}).Do(req)
@@ -136,15 +136,15 @@ func (w *consolidationFixture) raw(ctx context.Context, method, path string, bod
 	return out.Bytes()
 }
 
-// facts returns all facts by id, with the retired ones.
-func (w *consolidationFixture) facts(ctx context.Context) map[string]exportedFact {
+// exportFacts returns all facts by id, with the retired ones.
+func (w *consolidationFixture) exportFacts(ctx context.Context) map[string]exportedFact {
 	w.t.Helper()
 	out := map[string]exportedFact{}
-	lines := bufio.NewScanner(bytes.NewReader(w.raw(ctx, http.MethodGet, "/api/v1/memory/export?format=jsonl", nil)))
+	lines := bufio.NewScanner(bytes.NewReader(w.callRaw(ctx, http.MethodGet, "/api/v1/memory/export?format=jsonl", nil)))
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		var r struct{ Fact *exportedFact }
-		check(w.t, json.Unmarshal(lines.Bytes(), &r))
+		failOnError(w.t, json.Unmarshal(lines.Bytes(), &r))
 		if r.Fact == nil {
 			continue
 		}
@@ -153,12 +153,12 @@ func (w *consolidationFixture) facts(ctx context.Context) map[string]exportedFac
 		}
 		out[r.Fact.ID] = *r.Fact
 	}
-	check(w.t, lines.Err())
+	failOnError(w.t, lines.Err())
 	return out
 }
 
-// compare checks that each imported fact is there, with its text.
-func (w *consolidationFixture) compare(facts map[string]exportedFact) {
+// compareTexts checks that each imported fact is there, with its text.
+func (w *consolidationFixture) compareTexts(facts map[string]exportedFact) {
 	w.t.Helper()
 	for id, text := range w.want {
 		if facts[id].Text != text {
@@ -170,8 +170,8 @@ func (w *consolidationFixture) compare(facts map[string]exportedFact) {
 // checkAllValid checks that the imported facts are valid and that there are no others.
 func (w *consolidationFixture) checkAllValid(ctx context.Context, when string) {
 	w.t.Helper()
-	facts := w.facts(ctx)
-	w.compare(facts)
+	facts := w.exportFacts(ctx)
+	w.compareTexts(facts)
 	for id, f := range facts {
 		if f.RetiredAt != "" || w.want[id] == "" {
 			w.t.Errorf("%s: %s (%s) is retired or new", when, id, f.Text)
@@ -199,7 +199,7 @@ func (w *consolidationFixture) killDuring(ctx context.Context, n int, do func(co
 	if n%3 == 2 {
 		point = ""
 	}
-	if !w.start(point) { // killed while it started
+	if !w.startDaemon(point) { // killed while it started
 		w.points[p.name]++
 		return
 	}
@@ -221,22 +221,22 @@ func (w *consolidationFixture) killDuring(ctx context.Context, n int, do func(co
 	<-done
 }
 
-// consolidate tidies the memory once.
-func (w *consolidationFixture) consolidate(ctx context.Context) bool {
-	return w.raw(ctx, http.MethodPost, "/api/v1/memory/consolidate", []byte("{}")) != nil
+// tidyMemory tidies the memory once.
+func (w *consolidationFixture) tidyMemory(ctx context.Context) bool {
+	return w.callRaw(ctx, http.MethodPost, "/api/v1/memory/consolidate", []byte("{}")) != nil
 }
 
 // undoSome undoes some of the consolidations and reports whether there may be more.
 func (w *consolidationFixture) undoSome(ctx context.Context) bool {
 	var list []struct{ Call, Tool string }
-	if json.Unmarshal(w.raw(ctx, http.MethodGet, "/api/v1/undo", nil), &list) != nil {
+	if json.Unmarshal(w.callRaw(ctx, http.MethodGet, "/api/v1/undo", nil), &list) != nil {
 		return false
 	}
 	list = slices.DeleteFunc(list, func(e struct{ Call, Tool string }) bool { return e.Tool != "consolidate_memory" })
 	for _, e := range list[:min(len(list), 20)] {
 		req, err := json.Marshal(map[string]any{"arguments": map[string]any{"id": e.Call}})
-		check(w.t, err)
-		if out := w.raw(ctx, http.MethodPost, "/api/v1/tools/undo", req); out == nil {
+		failOnError(w.t, err)
+		if out := w.callRaw(ctx, http.MethodPost, "/api/v1/tools/undo", req); out == nil {
 			return false
 		}
 	}

@@ -38,38 +38,38 @@ var failpoints = []struct {
 // file for the report.
 func TestKilledAtAnyInstant(t *testing.T) {
 	t.Parallel()
-	kills := number("HOB_CRASH_KILLS", 12)
-	seed := number("HOB_CRASH_SEED", 1)
+	kills := envNumber("HOB_CRASH_KILLS", 12)
+	seed := envNumber("HOB_CRASH_SEED", 1)
 	w := newFixture(t, uint64(seed))
-	w.configure("[watchers]\nper_day = 100000\n") // on a slow machine many files are created between two kills
+	w.addConfig("[watchers]\nper_day = 100000\n") // on a slow machine many files are created between two kills
 	began := time.Now()
-	if !w.start("") {
+	if !w.startDaemon("") {
 		t.Fatal("the daemon did not start")
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
 	defer cancel()
-	watch := w.send(ctx, "watch 0")
-	tick := w.send(ctx, "tick 0")
-	w.settle(ctx, "the watcher and the schedule", func() bool { return w.isDone(ctx, watch) && w.isDone(ctx, tick) })
+	watch := w.sendMessage(ctx, "watch 0")
+	tick := w.sendMessage(ctx, "tick 0")
+	w.waitUntil(ctx, "the watcher and the schedule", func() bool { return w.isDone(ctx, watch) && w.isDone(ctx, tick) })
 
 	in := &inputs{}
 	feeding, stop := context.WithCancel(ctx)
 	var feeders sync.WaitGroup
 	feeders.Go(func() { in.sendMessages(feeding, ctx, w, "job", 25*time.Millisecond) })
 	feeders.Go(func() { in.sendMessages(feeding, ctx, w, "ring", 160*time.Millisecond) })
-	feeders.Go(func() { in.files(feeding, w, 90*time.Millisecond) })
+	feeders.Go(func() { in.writeFiles(feeding, w, 90*time.Millisecond) })
 	for n := range kills {
 		w.killOnce(n)
 	}
 	w.daemonUp()
 	stop()
 	feeders.Wait()
-	w.verify(ctx, in)
+	w.verifyDeliveries(ctx, in)
 	w.Stop()
-	w.report(in, kills, seed, time.Since(began))
+	w.writeReport(in, kills, seed, time.Since(began))
 }
 
-func number(env string, def int) int {
+func envNumber(env string, def int) int {
 	if n, err := strconv.Atoi(os.Getenv(env)); err == nil && n > 0 {
 		return n
 	}
@@ -81,14 +81,14 @@ func number(env string, def int) int {
 func (w *daemonFixture) killOnce(n int) {
 	w.Kill()
 	if n%3 == 2 {
-		w.start("")
+		w.startDaemon("")
 		time.Sleep(time.Duration(w.rnd.IntN(350)) * time.Millisecond)
 		w.Kill()
 		w.random++
 		return
 	}
 	p := failpoints[w.rnd.IntN(len(failpoints))]
-	w.start(fmt.Sprintf("%s:%d", p.name, 1+w.rnd.IntN(p.upTo)))
+	w.startDaemon(fmt.Sprintf("%s:%d", p.name, 1+w.rnd.IntN(p.upTo)))
 	select {
 	case <-w.Exited():
 		w.points[p.name]++
@@ -100,7 +100,7 @@ func (w *daemonFixture) killOnce(n int) {
 
 func (w *daemonFixture) daemonUp() {
 	w.Kill()
-	if !w.start("") {
+	if !w.startDaemon("") {
 		w.t.Fatal("the daemon did not start again")
 	}
 }
@@ -117,8 +117,8 @@ type inputs struct {
 	pdfs  []string
 }
 
-// backlog returns the number of expected deliveries that have not arrived.
-func (in *inputs) backlog(w *daemonFixture) int {
+// countMissing returns the number of expected deliveries that have not arrived.
+func (in *inputs) countMissing(w *daemonFixture) int {
 	in.mu.Lock()
 	want := len(in.jobs) + 2*len(in.rings) + len(in.pdfs)
 	in.mu.Unlock()
@@ -134,22 +134,22 @@ func (in *inputs) sendMessages(feeding, ctx context.Context, w *daemonFixture, w
 			return
 		case <-tick.C:
 		}
-		if in.backlog(w) > mostOpen {
+		if in.countMissing(w) > mostOpen {
 			n--
 			continue
 		}
-		event := w.send(ctx, fmt.Sprintf("%s %d", word, n))
+		event := w.sendMessage(ctx, fmt.Sprintf("%s %d", word, n))
 		in.mu.Lock()
 		if word == "job" {
-			in.jobs = put(in.jobs, n, event)
+			in.jobs = addEvent(in.jobs, n, event)
 		} else {
-			in.rings = put(in.rings, n, event)
+			in.rings = addEvent(in.rings, n, event)
 		}
 		in.mu.Unlock()
 	}
 }
 
-func put(m map[int]string, n int, event string) map[int]string {
+func addEvent(m map[int]string, n int, event string) map[int]string {
 	if m == nil {
 		m = map[int]string{}
 	}
@@ -157,7 +157,7 @@ func put(m map[int]string, n int, event string) map[int]string {
 	return m
 }
 
-func (in *inputs) files(feeding context.Context, w *daemonFixture, every time.Duration) {
+func (in *inputs) writeFiles(feeding context.Context, w *daemonFixture, every time.Duration) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for n := 0; ; n++ {
@@ -166,7 +166,7 @@ func (in *inputs) files(feeding context.Context, w *daemonFixture, every time.Du
 			return
 		case <-tick.C:
 		}
-		if in.backlog(w) > mostOpen {
+		if in.countMissing(w) > mostOpen {
 			n--
 			continue
 		}
@@ -187,8 +187,8 @@ func (w *daemonFixture) isDone(ctx context.Context, event string) bool {
 	return w.Call(ctx, http.MethodGet, "/api/v1/inbox/"+event, nil, &s) == nil && s.State == "done"
 }
 
-// settle waits until ok returns true, and fails the test after a minute.
-func (w *daemonFixture) settle(ctx context.Context, what string, ok func() bool) {
+// waitUntil waits until ok returns true, and fails the test after a minute.
+func (w *daemonFixture) waitUntil(ctx context.Context, what string, ok func() bool) {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -202,17 +202,17 @@ func (w *daemonFixture) settle(ctx context.Context, what string, ok func() bool)
 	}
 }
 
-// verify waits until everything has arrived, then a little longer for messages that must not
+// verifyDeliveries waits until everything has arrived, then a little longer for messages that must not
 // arrive, and checks the numbers.
-func (w *daemonFixture) verify(ctx context.Context, in *inputs) {
+func (w *daemonFixture) verifyDeliveries(ctx context.Context, in *inputs) {
 	t := w.t
 	ticks := w.countMinutes(ctx)
 	want := len(in.jobs) + 2*len(in.rings) + len(in.pdfs) + 2 + ticks // two more replies: the watcher's and the schedule's
-	w.settle(ctx, "all deliveries", func() bool { return len(w.receiver.All()) >= want })
+	w.waitUntil(ctx, "all deliveries", func() bool { return len(w.receiver.All()) >= want })
 	if t.Failed() {
-		w.explain(ctx)
+		w.explainOpen(ctx)
 	}
-	w.settle(ctx, "a quiet part of a minute", func() bool { return time.Now().Second() > 1 && time.Now().Second() < 55 })
+	w.waitUntil(ctx, "a quiet part of a minute", func() bool { return time.Now().Second() > 1 && time.Now().Second() < 55 })
 	time.Sleep(2 * time.Second)
 	if more := w.countMinutes(ctx); more != ticks { // a new minute has begun
 		want, ticks = want+more-ticks, more
@@ -267,7 +267,7 @@ func (w *daemonFixture) countMinutes(ctx context.Context) int {
 		Action    string
 		CreatedAt time.Time `json:"created_at"`
 	}
-	check(w.t, w.Call(ctx, http.MethodGet, "/api/v1/reminders?limit=100000", nil, &list))
+	failOnError(w.t, w.Call(ctx, http.MethodGet, "/api/v1/reminders?limit=100000", nil, &list))
 	for _, r := range list {
 		if r.Action == "every minute" {
 			return int(time.Now().Unix()/60 - r.CreatedAt.Unix()/60)
@@ -277,9 +277,9 @@ func (w *daemonFixture) countMinutes(ctx context.Context) int {
 	return 0
 }
 
-// explain logs the daemon's explanation of the oldest open event, and of texts that were not
+// explainOpen logs the daemon's explanation of the oldest open event, and of texts that were not
 // delivered.
-func (w *daemonFixture) explain(ctx context.Context) {
+func (w *daemonFixture) explainOpen(ctx context.Context) {
 	var open []struct{ ID, State, Text string }
 	if err := w.Call(ctx, http.MethodGet, "/api/v1/inbox?limit=100000", nil, &open); err != nil {
 		w.t.Log(err)
@@ -315,13 +315,13 @@ func startsDigit(s string) bool { return s != "" && s[0] >= '0' && s[0] <= '9' }
 func (w *daemonFixture) verifyEffects(ctx context.Context, in *inputs, answer map[string]string) {
 	t := w.t
 	b, err := os.ReadFile(w.effectsLog)
-	check(t, err)
+	failOnError(t, err)
 	lines := map[string]int{}
 	for l := range strings.Lines(string(b)) {
 		lines[strings.TrimSpace(l)]++
 	}
 	var tasks []struct{ Title string }
-	check(t, w.Call(ctx, http.MethodGet, "/api/v1/tasks?all=1&limit=100000", nil, &tasks))
+	failOnError(t, w.Call(ctx, http.MethodGet, "/api/v1/tasks?all=1&limit=100000", nil, &tasks))
 	titles := map[string]int{}
 	for _, x := range tasks {
 		titles[x.Title]++
@@ -338,8 +338,8 @@ func (w *daemonFixture) verifyEffects(ctx context.Context, in *inputs, answer ma
 	}
 }
 
-// report writes the content of docs/crash.md.
-func (w *daemonFixture) report(in *inputs, kills, seed int, took time.Duration) {
+// writeReport writes the content of docs/crash.md.
+func (w *daemonFixture) writeReport(in *inputs, kills, seed int, took time.Duration) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "| what | count |\n|---|---:|\n")
 	row := func(what string, n int) { fmt.Fprintf(&b, "| %s | %d |\n", what, n) }
@@ -355,7 +355,7 @@ func (w *daemonFixture) report(in *inputs, kills, seed int, took time.Duration) 
 	row("copies the receiver dropped by their key", w.receiver.Copied)
 	w.t.Logf("seed %d, %s\n%s", seed, took.Round(time.Second), b.String())
 	if path := os.Getenv("HOB_CRASH_REPORT"); path != "" && !w.t.Failed() {
-		check(w.t, os.WriteFile(path, []byte(b.String()), 0o600))
+		failOnError(w.t, os.WriteFile(path, []byte(b.String()), 0o600))
 	}
 }
 

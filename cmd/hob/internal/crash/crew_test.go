@@ -16,9 +16,9 @@ import (
 // while their tasks run: each answer once, each task once, and no effect of a task twice.
 func TestDelegation_Killed(t *testing.T) {
 	t.Parallel()
-	kills := number("HOB_CRASH_CREW_KILLS", 5)
-	w := newFixture(t, uint64(number("HOB_CRASH_SEED", 1)))
-	if !w.start("") {
+	kills := envNumber("HOB_CRASH_CREW_KILLS", 5)
+	w := newFixture(t, uint64(envNumber("HOB_CRASH_SEED", 1)))
+	if !w.startDaemon("") {
 		t.Fatal("the daemon did not start")
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
@@ -31,7 +31,7 @@ func TestDelegation_Killed(t *testing.T) {
 		tick := time.NewTicker(80 * time.Millisecond)
 		defer tick.Stop()
 		for n := 1; feeding.Err() == nil; n++ {
-			event := w.send(ctx, fmt.Sprintf("crew %d", n))
+			event := w.sendMessage(ctx, fmt.Sprintf("crew %d", n))
 			mu.Lock()
 			crews[n] = event
 			mu.Unlock()
@@ -47,14 +47,14 @@ func TestDelegation_Killed(t *testing.T) {
 	w.daemonUp()
 	stop()
 	feeder.Wait()
-	w.settle(ctx, "every answer", func() bool { return len(w.receiver.All()) >= len(crews) })
+	w.waitUntil(ctx, "every answer", func() bool { return len(w.receiver.All()) >= len(crews) })
 	answers, texts := map[string]int{}, map[string]string{}
 	for _, d := range w.receiver.All() {
 		answers[d.Event]++
 		texts[d.Event] = d.Text
 	}
 	b, err := os.ReadFile(w.effectsLog)
-	check(t, err)
+	failOnError(t, err)
 	lines := map[string]int{}
 	for l := range strings.Lines(string(b)) {
 		lines[strings.TrimSpace(l)]++

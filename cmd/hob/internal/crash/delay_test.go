@@ -61,15 +61,15 @@ type delayFixture struct {
 // not repeated. HOB_CRASH_DELAY_KILLS sets the number of kills (default 6).
 func TestDelayOverKills(t *testing.T) {
 	t.Parallel()
-	kills := number("HOB_CRASH_DELAY_KILLS", 6)
-	w := &delayFixture{daemonFixture: newFixture(t, uint64(number("HOB_CRASH_SEED", 1))), smtp: pimtest.StartSMTP(t)}
+	kills := envNumber("HOB_CRASH_DELAY_KILLS", 6)
+	w := &delayFixture{daemonFixture: newFixture(t, uint64(envNumber("HOB_CRASH_SEED", 1))), smtp: pimtest.StartSMTP(t)}
 	w.replies = sendingModel
 	account := fmt.Sprintf("smtp = %q\nca = %q\n", w.smtp.URL, w.smtp.CA)
 	if _, err := exec.LookPath("dovecot"); err == nil { // Hob finds mails in the sent folder
 		d := pimtest.StartDovecot(t, "")
 		account = fmt.Sprintf("imap = %q\nsmtp = %q\nca = %q\n", d.IMAPS, w.smtp.URL, pimtest.Both(t, d.CA, w.smtp.CA))
 	}
-	w.configure(fmt.Sprintf(`[autonomy]
+	w.addConfig(fmt.Sprintf(`[autonomy]
 level = "trusted"
 recipients = ["ada@example.org", "webhook:"]
 send_delay = "600ms"
@@ -128,7 +128,7 @@ func (w *delayFixture) killAroundSending(n int) {
 		p := delayPoints[(n-n/4)%len(delayPoints)]
 		point = fmt.Sprintf("%s:%d", p.name, 1+w.rnd.IntN(p.upTo))
 	}
-	w.start(point)
+	w.startDaemon(point)
 	life := time.Duration(300+w.rnd.IntN(1400)) * time.Millisecond
 	if point != "" {
 		life = 4 * time.Second
@@ -220,7 +220,7 @@ func (w *delayFixture) mailOutcome(ctx context.Context, event string) (state, te
 // verifySends waits until every send has ended, and counts.
 func (w *delayFixture) verifySends(ctx context.Context, kills int, took time.Duration) {
 	t := w.t
-	w.settle(ctx, "every mail to end", func() bool {
+	w.waitUntil(ctx, "every mail to end", func() bool {
 		for _, s := range w.sends {
 			if state, text := w.mailOutcome(ctx, s.event); s.word == "mail" && !s.cancelled && (state == "" || state == "done" && strings.Contains(text, " will be sent at ")) {
 				return false
@@ -250,7 +250,7 @@ func (w *delayFixture) verifySends(ctx context.Context, kills int, took time.Dur
 		Event         string
 		MaybeRepeated bool `json:"maybe_repeated"`
 	}
-	check(t, w.Call(ctx, http.MethodGet, "/api/v1/deliveries?limit=100000&state=cancelled", nil, &rows))
+	failOnError(t, w.Call(ctx, http.MethodGet, "/api/v1/deliveries?limit=100000&state=cancelled", nil, &rows))
 	warned := map[string]bool{} // sends that were reported to the user, possibly in an answer that a kill interrupted
 	for _, r := range rows {
 		warned[r.Event] = r.MaybeRepeated

@@ -42,15 +42,15 @@ type daemonFixture struct {
 func newFixture(t *testing.T, seed uint64) *daemonFixture {
 	t.Helper()
 	bin, err := program()
-	check(t, err)
+	failOnError(t, err)
 	w := &daemonFixture{t: t, dir: t.TempDir(), rnd: rand.New(rand.NewPCG(seed, 1)), points: map[string]int{}, receiver: daemontest.NewReceiver(t)}
 	w.Daemon = daemontest.New(t, bin, w.dir)
 	w.effectsLog = filepath.Join(w.User, "Documents", "effects.log")
 	w.drop = filepath.Join(w.User, "Downloads")
 	for _, d := range []string{filepath.Dir(w.effectsLog), w.drop} {
-		check(t, os.MkdirAll(d, 0o700))
+		failOnError(t, os.MkdirAll(d, 0o700))
 	}
-	model := llmtest.NewServer(t, llmtest.Options{Reply: w.reply, Keep: 1})
+	model := llmtest.NewServer(t, llmtest.Options{Reply: w.replyTo, Keep: 1})
 	w.Configure(fmt.Sprintf(`[agent]
 model = "test/test"
 timezone = "UTC"
@@ -83,10 +83,10 @@ var workshop string
 
 func TestMain(m *testing.M) {
 	acptest.Main()
-	os.Exit(run(m))
+	os.Exit(runTests(m))
 }
 
-func run(m *testing.M) int {
+func runTests(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "hob-crash-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -97,7 +97,7 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-func check(t *testing.T, err error) {
+func failOnError(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -106,9 +106,9 @@ func check(t *testing.T, err error) {
 
 var jobWord = regexp.MustCompile(`(job|ring|watch|tick|crew|part) (\d+)`)
 
-// reply returns the model's answer. It depends only on the conversation, so that a killed turn
+// replyTo returns the model's answer. It depends only on the conversation, so that a killed turn
 // continues as if it had not been interrupted.
-func (w *daemonFixture) reply(r llmtest.Request) (llmtest.Answer, bool) {
+func (w *daemonFixture) replyTo(r llmtest.Request) (llmtest.Answer, bool) {
 	if w.replies != nil {
 		return w.replies(r)
 	}
@@ -154,15 +154,15 @@ func (w *daemonFixture) reply(r llmtest.Request) (llmtest.Answer, bool) {
 	})}}, true
 }
 
-// start starts the daemon, with a failpoint if point is not "", and reports whether the daemon
+// startDaemon starts the daemon, with a failpoint if point is not "", and reports whether the daemon
 // became ready.
-func (w *daemonFixture) start(point string) bool {
+func (w *daemonFixture) startDaemon(point string) bool {
 	w.starts++
 	return w.Start(point)
 }
 
-// send posts a message until it is acknowledged, across any number of crashes.
-func (w *daemonFixture) send(ctx context.Context, text string) (event string) {
+// sendMessage posts a message until it is acknowledged, across any number of crashes.
+func (w *daemonFixture) sendMessage(ctx context.Context, text string) (event string) {
 	return w.sendTo(ctx, "webhook:crash"+text[:1], text)
 }
 

@@ -35,17 +35,17 @@ var erasePoints = []string{"erase.swept", "erase.purged", "erase.cleared", "eras
 // choose the run.
 func TestForget_LeavesNoTraceAfterKills(t *testing.T) {
 	t.Parallel()
-	rounds := number("HOB_FORGET_ROUNDS", 4)
-	seed := uint64(number("HOB_FORGET_SEED", 1))
+	rounds := envNumber("HOB_FORGET_ROUNDS", 4)
+	seed := uint64(envNumber("HOB_FORGET_SEED", 1))
 	f := &erasureRun{daemonFixture: newFixture(t, seed), model: &echoModel{}, known: map[string]bool{}}
-	f.replies = f.model.reply
+	f.replies = f.model.replyTo
 	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Minute)
 	defer cancel()
 	conf := filepath.Join(f.dir, "hob-home", "config.toml")
 	b, err := os.ReadFile(conf)
-	check(t, err)
+	failOnError(t, err)
 	b = bytes.ReplaceAll(b, []byte("[notify]\nchannel = \"webhook\""), []byte("[notify]\nchannel = \"web\""))
-	check(t, os.WriteFile(conf, append(b, []byte("\n[knowledge]\nsummary_chars = 6000\nsummary_keep = 4\n")...), 0o600))
+	failOnError(t, os.WriteFile(conf, append(b, []byte("\n[knowledge]\nsummary_chars = 6000\nsummary_keep = 4\n")...), 0o600))
 	f.docs = filepath.Dir(f.effectsLog)
 	for n := range rounds {
 		f.runRound(ctx, n)
@@ -73,7 +73,7 @@ func (f *erasureRun) runRound(ctx context.Context, n int) {
 	f.daemonUp()
 	var phrases []string
 	for range 3 {
-		phrases = append(phrases, f.phrase())
+		phrases = append(phrases, f.uniquePhrase())
 	}
 	session := fmt.Sprintf("s%d", n)
 	for range 10 + f.rnd.IntN(10) {
@@ -82,19 +82,19 @@ func (f *erasureRun) runRound(ctx context.Context, n int) {
 	how := []string{"query", "query", "id", "source"}[n%4]
 	gone := phrases[0]
 	if how == "id" { // an erasure by id keeps other facts with the same text
-		gone = f.phrase()
+		gone = f.uniquePhrase()
 	}
-	f.tool(ctx, session, "remember", map[string]any{"text": fmt.Sprintf("the code of house %d is %s", n, gone)})
-	f.say(ctx, session, "do:: recall "+encodeJSON(map[string]any{"query": gone}))
+	f.runTool(ctx, session, "remember", map[string]any{"text": fmt.Sprintf("the code of house %d is %s", n, gone)})
+	f.sendMessage(ctx, session, "do:: recall "+encodeJSON(map[string]any{"query": gone}))
 	if how == "id" {
-		f.say(ctx, session, "say:: so it is "+gone+", is it")
-		f.say(ctx, session, "do:: create_note "+encodeJSON(map[string]any{"text": "for the house: " + gone}))
+		f.sendMessage(ctx, session, "say:: so it is "+gone+", is it")
+		f.sendMessage(ctx, session, "do:: create_note "+encodeJSON(map[string]any{"text": "for the house: " + gone}))
 	}
 	if how == "source" { // text that occurs only in this conversation
-		gone = f.phrase()
+		gone = f.uniquePhrase()
 		session = fmt.Sprintf("only%d", n)
 		for range 4 {
-			f.do(ctx, session, gone, said[f.rnd.IntN(len(said))])
+			f.runStep(ctx, session, gone, said[f.rnd.IntN(len(said))])
 		}
 	}
 	before := len(filesContaining(f.t, filepath.Join(f.dir, "hob-home"), gone))
@@ -105,24 +105,24 @@ func (f *erasureRun) runRound(ctx context.Context, n int) {
 	if n%2 == 1 {
 		point = fmt.Sprintf("%s:%d", erasePoints[f.rnd.IntN(len(erasePoints))], 1+f.rnd.IntN(3))
 		f.Kill()
-		f.start(point)
+		f.startDaemon(point)
 	}
-	f.forget(ctx, n, how, session, gone)
+	f.forgetPhrase(ctx, n, how, session, gone)
 	if point != "" {
 		time.Sleep(time.Duration(f.rnd.IntN(400)) * time.Millisecond) // a kill at a random instant, unless the failpoint was hit before
 		f.died = f.died || !f.isAlive()
 		f.daemonUp()
 	}
-	f.settle(ctx, "the erasure", func() bool { return f.isErased(ctx) })
+	f.waitUntil(ctx, "the erasure", func() bool { return f.isErased(ctx) })
 	f.model.forbidPhrase(gone)
 	f.goesOn(ctx, session)
 	f.Stop()
 	f.t.Logf("round %d: %s, %d traces, killed at %q, died %v", n, how, before, point, f.died)
 	for _, left := range filesContaining(f.t, filepath.Join(f.dir, "hob-home"), gone) {
-		f.t.Errorf("round %d (seed %d), %s, killed at %q: %q is still in %s\n%s", n, number("HOB_FORGET_SEED", 1), how, point, gone, left, strings.Join(f.did, "\n"))
+		f.t.Errorf("round %d (seed %d), %s, killed at %q: %q is still in %s\n%s", n, envNumber("HOB_FORGET_SEED", 1), how, point, gone, left, strings.Join(f.did, "\n"))
 	}
 	log, err := os.ReadFile(f.LogFile())
-	check(f.t, err)
+	failOnError(f.t, err)
 	if i := bytes.Index(log, []byte(gone)); i >= 0 {
 		f.t.Errorf("the log contains the text: %q", log[max(0, i-400):i+len(gone)])
 	}
@@ -131,8 +131,8 @@ func (f *erasureRun) runRound(ctx context.Context, n int) {
 	}
 }
 
-// phrase returns a phrase that occurs nowhere else.
-func (f *erasureRun) phrase() string {
+// uniquePhrase returns a phrase that occurs nowhere else.
+func (f *erasureRun) uniquePhrase() string {
 	k := 1000 + f.rnd.IntN(9000)
 	return []string{
 		fmt.Sprintf("Kestrel-%d%c", k, 'a'+rune(f.rnd.IntN(26))),
@@ -149,23 +149,23 @@ var said = []int{1, 2, 9, 12, 14}
 
 // actRandomly performs a random action with a phrase.
 func (f *erasureRun) actRandomly(ctx context.Context, session, p string) {
-	f.do(ctx, session, p, f.rnd.IntN(23))
+	f.runStep(ctx, session, p, f.rnd.IntN(23))
 }
 
-func (f *erasureRun) do(ctx context.Context, session, p string, what int) {
+func (f *erasureRun) runStep(ctx context.Context, session, p string, what int) {
 	file := filepath.Join(f.docs, fmt.Sprintf("f%d.txt", f.rnd.IntN(3)))
 	use := func(tool string, args map[string]any) {
-		if f.say(ctx, session, "do:: "+tool+" "+encodeJSON(args)) == asks {
-			f.say(ctx, session, "/deny all "+p+" is secret")
+		if f.sendMessage(ctx, session, "do:: "+tool+" "+encodeJSON(args)) == asks {
+			f.sendMessage(ctx, session, "/deny all "+p+" is secret")
 		}
 	}
 	switch what {
 	case 0:
-		f.tool(ctx, session, "remember", map[string]any{"text": "Ana wrote " + p + " on the wall"})
+		f.runTool(ctx, session, "remember", map[string]any{"text": "Ana wrote " + p + " on the wall"})
 	case 1:
 		use("remember", map[string]any{"text": "my locker code is " + p})
 	case 2:
-		f.say(ctx, session, "say:: I like "+p+" a lot. "+strings.Repeat("And so on. ", f.rnd.IntN(200)))
+		f.sendMessage(ctx, session, "say:: I like "+p+" a lot. "+strings.Repeat("And so on. ", f.rnd.IntN(200)))
 	case 3:
 		use("create_note", map[string]any{"title": "About " + p, "text": "first line\n" + p + "\nlast line"})
 	case 4:
@@ -179,9 +179,9 @@ func (f *erasureRun) do(ctx context.Context, session, p string, what int) {
 	case 9:
 		use("recall", map[string]any{"query": p})
 	case 10:
-		f.say(ctx, session, "/undo")
+		f.sendMessage(ctx, session, "/undo")
 	case 11:
-		f.post(ctx, "/api/v1/manage/backup", nil)
+		f.postJSON(ctx, "/api/v1/manage/backup", nil)
 	case 12:
 		use("run_command", map[string]any{"command": "touch /tmp/" + url.PathEscape(p)})
 	case 13:
@@ -189,31 +189,31 @@ func (f *erasureRun) do(ctx context.Context, session, p string, what int) {
 	case 15, 16:
 		name := filepath.Join(f.docs, fmt.Sprintf("%d.md", f.rnd.IntN(1e6)))
 		text := "# Of " + p + "\n\n" + strings.Repeat("The roof was done in May. ", f.rnd.IntN(300)) + "\n\nThe gate is at " + p + ".\n"
-		check(f.t, os.WriteFile(name, []byte(text), 0o600))
-		f.tool(ctx, session, "ingest_document", map[string]any{"path": name, "title": "Paper on " + p})
+		failOnError(f.t, os.WriteFile(name, []byte(text), 0o600))
+		f.runTool(ctx, session, "ingest_document", map[string]any{"path": name, "title": "Paper on " + p})
 	case 17:
-		f.get(ctx, "/api/v1/memory/export?format=jsonl&conversations=1")
-		f.get(ctx, "/api/v1/memory?q="+url.QueryEscape(p))
+		f.getQuietly(ctx, "/api/v1/memory/export?format=jsonl&conversations=1")
+		f.getQuietly(ctx, "/api/v1/memory?q="+url.QueryEscape(p))
 	case 18:
-		f.tool(ctx, session, "link_entities", map[string]any{"from": "Ana", "relation": "works at", "to": p})
+		f.runTool(ctx, session, "link_entities", map[string]any{"from": "Ana", "relation": "works at", "to": p})
 	case 19: // one of two facts is merged into the other
-		f.tool(ctx, session, "remember", map[string]any{"text": "to find " + p + ", take the left path"})
-		f.tool(ctx, session, "remember", map[string]any{"text": "to find " + p + ", please take left path"})
-		f.post(ctx, "/api/v1/memory/consolidate", map[string]any{})
+		f.runTool(ctx, session, "remember", map[string]any{"text": "to find " + p + ", take the left path"})
+		f.runTool(ctx, session, "remember", map[string]any{"text": "to find " + p + ", please take left path"})
+		f.postJSON(ctx, "/api/v1/memory/consolidate", map[string]any{})
 	case 20:
-		f.tool(ctx, session, "remember", map[string]any{"text": "the concert is at " + p, "kind": "event", "until": "tomorrow"})
-		f.post(ctx, "/api/v1/memory/consolidate", map[string]any{})
+		f.runTool(ctx, session, "remember", map[string]any{"text": "the concert is at " + p, "kind": "event", "until": "tomorrow"})
+		f.postJSON(ctx, "/api/v1/memory/consolidate", map[string]any{})
 		if f.rnd.IntN(2) == 0 {
-			f.tool(ctx, session, "undo", map[string]any{})
+			f.runTool(ctx, session, "undo", map[string]any{})
 		}
 	case 21: // an intent that waits, and one that fires
-		f.tool(ctx, session, "create_intent", map[string]any{"from": "me", "words": []string{p}, "remind": "ask about " + p})
-		f.tool(ctx, session, "create_intent", map[string]any{"words": []string{"harbour"}, "from": "me", "remind": "mention " + p})
-		f.say(ctx, "other", "say:: at the harbour")
+		f.runTool(ctx, session, "create_intent", map[string]any{"from": "me", "words": []string{p}, "remind": "ask about " + p})
+		f.runTool(ctx, session, "create_intent", map[string]any{"words": []string{"harbour"}, "from": "me", "remind": "mention " + p})
+		f.sendMessage(ctx, "other", "say:: at the harbour")
 	case 22:
-		f.tool(ctx, session, "link_entities", map[string]any{"from": p, "relation": "guards " + p, "to": "Ben"})
+		f.runTool(ctx, session, "link_entities", map[string]any{"from": p, "relation": "guards " + p, "to": "Ben"})
 	case 14:
-		f.say(ctx, session, "No, that's wrong: always write "+p+" instead. Don't ask me about "+p+" again.")
+		f.sendMessage(ctx, session, "No, that's wrong: always write "+p+" instead. Don't ask me about "+p+" again.")
 	}
 }
 
@@ -225,15 +225,15 @@ func encodeJSON(v any) string {
 	return string(b)
 }
 
-func (f *erasureRun) note(format string, args ...any) {
+func (f *erasureRun) addNote(format string, args ...any) {
 	f.did = append(f.did, time.Now().UTC().Format("05.000 ")+fmt.Sprintf(format, args...))
 }
 
-// say sends a message and returns the answer, or none if the daemon was killed.
-func (f *erasureRun) say(ctx context.Context, session, text string) string {
+// sendMessage sends a message and returns the answer, or none if the daemon was killed.
+func (f *erasureRun) sendMessage(ctx context.Context, session, text string) string {
 	var out map[string]any
 	err := f.Call(ctx, http.MethodPost, "/api/v1/sessions/"+session+"/messages", map[string]any{"text": text}, &out)
-	f.note("> %.150s: %.120v %v", text, out, err)
+	f.addNote("> %.150s: %.120v %v", text, out, err)
 	if out["approvals"] != nil {
 		return asks
 	}
@@ -243,32 +243,32 @@ func (f *erasureRun) say(ctx context.Context, session, text string) string {
 // asks is the result of say for an action that waits for approval.
 const asks = "?"
 
-func (f *erasureRun) post(ctx context.Context, path string, in any) map[string]any {
+func (f *erasureRun) postJSON(ctx context.Context, path string, in any) map[string]any {
 	var out map[string]any
 	err := f.Call(ctx, http.MethodPost, path, in, &out)
-	f.note("POST %s %.150v: %.150v %v", path, in, out, err)
+	f.addNote("POST %s %.150v: %.150v %v", path, in, out, err)
 	return out
 }
 
-// get reads data in order to leave traces; errors of a killed daemon are ignored.
-func (f *erasureRun) get(ctx context.Context, path string) {
+// getQuietly reads data in order to leave traces; errors of a killed daemon are ignored.
+func (f *erasureRun) getQuietly(ctx context.Context, path string) {
 	var out any
 	err := f.Call(ctx, http.MethodGet, path, nil, &out)
-	f.note("GET %s: %.150v %v", path, out, err)
+	f.addNote("GET %s: %.150v %v", path, out, err)
 }
 
-// tool runs a tool as the owner and approves its requests.
-func (f *erasureRun) tool(ctx context.Context, session, name string, args map[string]any) {
-	out := f.post(ctx, "/api/v1/tools/"+name, map[string]any{"arguments": args, "session": session})
+// runTool runs a tool as the owner and approves its requests.
+func (f *erasureRun) runTool(ctx context.Context, session, name string, args map[string]any) {
+	out := f.postJSON(ctx, "/api/v1/tools/"+name, map[string]any{"arguments": args, "session": session})
 	asked, _ := out["approvals"].([]any)
 	for _, a := range asked {
 		q, _ := a.(map[string]any)
-		f.post(ctx, fmt.Sprintf("/api/v1/sessions/%v/approvals/%v", q["session"], q["id"]), map[string]any{"approved": true})
+		f.postJSON(ctx, fmt.Sprintf("/api/v1/sessions/%v/approvals/%v", q["session"], q["id"]), map[string]any{"approved": true})
 	}
 }
 
-// forget erases the phrase in one of three ways, as the owner or through the model.
-func (f *erasureRun) forget(ctx context.Context, n int, how, session, p string) {
+// forgetPhrase erases the phrase in one of three ways, as the owner or through the model.
+func (f *erasureRun) forgetPhrase(ctx context.Context, n int, how, session, p string) {
 	args := map[string]any{"query": p, "everything": true}
 	switch how {
 	case "id":
@@ -284,10 +284,10 @@ func (f *erasureRun) forget(ctx context.Context, n int, how, session, p string) 
 		args = map[string]any{"source": "session:" + session}
 	}
 	if f.rnd.IntN(2) == 0 {
-		f.tool(ctx, "other", "forget", args)
+		f.runTool(ctx, "other", "forget", args)
 	} else {
-		f.say(ctx, "other", "do:: forget "+encodeJSON(args))
-		f.say(ctx, "other", "/approve")
+		f.sendMessage(ctx, "other", "do:: forget "+encodeJSON(args))
+		f.sendMessage(ctx, "other", "/approve")
 	}
 	for range 5 { // repeat the request if the kill lost the approval
 		f.died = f.died || !f.isAlive()
@@ -295,7 +295,7 @@ func (f *erasureRun) forget(ctx context.Context, n int, how, session, p string) 
 			return
 		}
 		f.daemonUp()
-		f.tool(ctx, "other", "forget", args)
+		f.runTool(ctx, "other", "forget", args)
 	}
 	f.t.Errorf("the erasure did not start\n%s", strings.Join(f.did, "\n"))
 }
@@ -314,18 +314,18 @@ type erasure struct {
 	BegunAt   time.Time `json:"begun_at"`
 }
 
-func (f *erasureRun) erasures(ctx context.Context) (list []erasure, err error) {
+func (f *erasureRun) listErasures(ctx context.Context) (list []erasure, err error) {
 	return list, f.Call(ctx, http.MethodGet, "/api/v1/memory/erasures", nil, &list)
 }
 
 func (f *erasureRun) hasBegun(ctx context.Context) bool {
 	deadline := time.Now().Add(3 * time.Second)
 	for time.Now().Before(deadline) {
-		list, err := f.erasures(ctx)
+		list, err := f.listErasures(ctx)
 		for _, e := range list {
 			if !f.known[e.ID] {
 				f.known[e.ID] = true
-				f.note("erasure %s begun", e.ID)
+				f.addNote("erasure %s begun", e.ID)
 				return true
 			}
 		}
@@ -339,7 +339,7 @@ func (f *erasureRun) hasBegun(ctx context.Context) bool {
 }
 
 func (f *erasureRun) isErased(ctx context.Context) bool {
-	list, err := f.erasures(ctx)
+	list, err := f.listErasures(ctx)
 	if err != nil {
 		return false
 	}
@@ -354,16 +354,16 @@ func (f *erasureRun) isErased(ctx context.Context) bool {
 // goesOn checks features that an erasure must not break.
 func (f *erasureRun) goesOn(ctx context.Context, session string) {
 	for _, s := range []string{session, "other"} {
-		got := f.say(ctx, s, "say:: are you there")
+		got := f.sendMessage(ctx, s, "say:: are you there")
 		if got == asks { // a request from before the kill is still pending
-			f.say(ctx, s, "/deny all")
-			got = f.say(ctx, s, "say:: are you there")
+			f.sendMessage(ctx, s, "/deny all")
+			got = f.sendMessage(ctx, s, "say:: are you there")
 		}
 		if !strings.Contains(got, "are you there") {
 			f.t.Errorf("the conversation %s does not continue: %q\n%s", s, got, strings.Join(f.did, "\n"))
 		}
 	}
-	f.say(ctx, session, "do:: recall "+encodeJSON(map[string]any{"query": "the code of the house"}))
+	f.sendMessage(ctx, session, "do:: recall "+encodeJSON(map[string]any{"query": "the code of the house"}))
 	for _, path := range []string{"/api/v1/audit/verify", "/api/v1/undo", "/api/v1/why", "/api/v1/sessions", "/api/v1/memory", "/api/v1/notes", "/api/v1/approvals", "/api/v1/sessions/" + session + "/messages"} {
 		var out any
 		if err := f.Call(ctx, http.MethodGet, path, nil, &out); err != nil {
@@ -385,7 +385,7 @@ type echoModel struct {
 
 var order = regexp.MustCompile(`do:: (\w+) (\{.*\})`)
 
-func (p *echoModel) reply(r llmtest.Request) (llmtest.Answer, bool) {
+func (p *echoModel) replyTo(r llmtest.Request) (llmtest.Answer, bool) {
 	p.mu.Lock()
 	if p.forbidden != "" && strings.Contains(string(r.Body), p.forbidden) {
 		i := strings.Index(string(r.Body), p.forbidden)
@@ -429,7 +429,7 @@ func filesContaining(t *testing.T, dir, phrase string) (out []string) {
 	for n := 0; errors.Is(err, fs.ErrNotExist) && n < 20; n++ { // search again if a file disappears or moves during the search
 		out, err = searchFolder(dir, forms)
 	}
-	check(t, err)
+	failOnError(t, err)
 	return out
 }
 

@@ -39,8 +39,8 @@ func goalReply(r llmtest.Request) (llmtest.Answer, bool) {
 func TestGoalsOverKills(t *testing.T) {
 	t.Parallel()
 	const goals = 10
-	kills := number("HOB_CRASH_KILLS", 12)/3 + 1
-	w := newFixture(t, uint64(number("HOB_CRASH_SEED", 1)))
+	kills := envNumber("HOB_CRASH_KILLS", 12)/3 + 1
+	w := newFixture(t, uint64(envNumber("HOB_CRASH_SEED", 1)))
 	w.replies = goalReply
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
@@ -65,15 +65,15 @@ func TestGoalsOverKills(t *testing.T) {
 		}
 		return out
 	}
-	w.settle(ctx, "all goals", func() bool { return len(told()) >= goals })
+	w.waitUntil(ctx, "all goals", func() bool { return len(told()) >= goals })
 	var tasks []struct{ Title string }
-	check(t, w.Call(ctx, http.MethodGet, "/api/v1/tasks?all=1", nil, &tasks))
+	failOnError(t, w.Call(ctx, http.MethodGet, "/api/v1/tasks?all=1", nil, &tasks))
 	made := map[string]int{}
 	for _, task := range tasks {
 		made[task.Title]++
 	}
 	var list []struct{ ID, Description string }
-	check(t, w.Call(ctx, http.MethodGet, "/api/v1/goals", nil, &list))
+	failOnError(t, w.Call(ctx, http.MethodGet, "/api/v1/goals", nil, &list))
 	for n := range goals {
 		if got := told()[fmt.Sprintf("done with aim %d", n)]; got != 1 {
 			t.Errorf("goal %d was reported %d times", n, got)
@@ -86,7 +86,7 @@ func TestGoalsOverKills(t *testing.T) {
 		var one []struct {
 			Reviews []struct{ Phase, Error string }
 		}
-		check(t, w.Call(ctx, http.MethodGet, "/api/v1/goals?id="+g.ID, nil, &one))
+		failOnError(t, w.Call(ctx, http.MethodGet, "/api/v1/goals?id="+g.ID, nil, &one))
 		phases := ""
 		for _, r := range one[0].Reviews {
 			phases += r.Phase + r.Error + " "

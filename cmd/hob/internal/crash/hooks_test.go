@@ -36,25 +36,25 @@ func TestHooksOverKills(t *testing.T) {
 			w.replies = hookReply
 			runs := filepath.Join(w.dir, "runs")
 			script := filepath.Join(w.dir, "hook")
-			check(t, os.WriteFile(script, fmt.Appendf(nil, "#!/bin/sh\necho $$ >> %[1]s\nif [ $(wc -l < %[1]s) -eq 1 ]; then sleep 300 & setsid sleep 300; fi\n", runs), 0o700))
+			failOnError(t, os.WriteFile(script, fmt.Appendf(nil, "#!/bin/sh\necho $$ >> %[1]s\nif [ $(wc -l < %[1]s) -eq 1 ]; then sleep 300 & setsid sleep 300; fi\n", runs), 0o700))
 			config := filepath.Join(w.Home, "config.toml")
 			text, err := os.ReadFile(config)
-			check(t, err)
-			check(t, os.WriteFile(config, fmt.Appendf(text, "[[hooks]]\non = %q\ncommand = [%q]\ntimeout = \"60s\"\n", on, script), 0o600))
+			failOnError(t, err)
+			failOnError(t, os.WriteFile(config, fmt.Appendf(text, "[[hooks]]\non = %q\ncommand = [%q]\ntimeout = \"60s\"\n", on, script), 0o600))
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 			defer cancel()
 			w.daemonUp()
 			sent := make(chan string, 1)
-			go func() { sent <- w.send(ctx, "hooked message") }() // the hook message.received runs before the message is acknowledged
-			w.settle(ctx, "the first run", func() bool { return len(runPids(t, runs)) > 0 && len(hookProcesses(script)) > 1 })
+			go func() { sent <- w.sendMessage(ctx, "hooked message") }() // the hook message.received runs before the message is acknowledged
+			w.waitUntil(ctx, "the first run", func() bool { return len(runPids(t, runs)) > 0 && len(hookProcesses(script)) > 1 })
 			if !w.Kill() {
 				t.Fatal("the daemon had died")
 			}
 			w.daemonUp()
 			event := <-sent
-			w.settle(ctx, "the event", func() bool { return w.isDone(ctx, event) })
-			w.settle(ctx, "the end of the hook's programs", func() bool { return len(hookProcesses(script)) == 0 })
-			w.settle(ctx, "the answer", func() bool { return w.receiver.Count() > 0 })
+			w.waitUntil(ctx, "the event", func() bool { return w.isDone(ctx, event) })
+			w.waitUntil(ctx, "the end of the hook's programs", func() bool { return len(hookProcesses(script)) == 0 })
+			w.waitUntil(ctx, "the answer", func() bool { return w.receiver.Count() > 0 })
 			time.Sleep(time.Second) // time for answers that must not arrive
 			answers := 0
 			for _, d := range w.receiver.All() {
@@ -63,7 +63,7 @@ func TestHooksOverKills(t *testing.T) {
 				}
 			}
 			var tasks []struct{ Title string }
-			check(t, w.Call(ctx, "GET", "/api/v1/tasks?all=1", nil, &tasks))
+			failOnError(t, w.Call(ctx, "GET", "/api/v1/tasks?all=1", nil, &tasks))
 			if answers != 1 || len(tasks) != 1 {
 				t.Errorf("%d answers, %d tasks", answers, len(tasks))
 			}
@@ -80,7 +80,7 @@ func runPids(t *testing.T, file string) (pids []int) {
 	}
 	for _, l := range strings.Fields(string(b)) {
 		pid, err := strconv.Atoi(l)
-		check(t, err)
+		failOnError(t, err)
 		pids = append(pids, pid)
 	}
 	return pids

@@ -22,8 +22,8 @@ import (
 // the memory. HOB_CRASH_MEMORY_KILLS (default 8; the report was made with 100).
 func TestMemoryFilesOverKills(t *testing.T) {
 	t.Parallel()
-	kills := number("HOB_CRASH_MEMORY_KILLS", 8)
-	w := &consolidationFixture{daemonFixture: newFixture(t, uint64(number("HOB_CRASH_SEED", 1))), want: map[string]string{}}
+	kills := envNumber("HOB_CRASH_MEMORY_KILLS", 8)
+	w := &consolidationFixture{daemonFixture: newFixture(t, uint64(envNumber("HOB_CRASH_SEED", 1))), want: map[string]string{}}
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Minute)
 	defer cancel()
 	path := filepath.Join(w.Home, "MEMORY.md")
@@ -36,14 +36,14 @@ func TestMemoryFilesOverKills(t *testing.T) {
 		if n%3 == 2 {
 			point = ""
 		}
-		edit(t, path, typed, n, &want)
-		if !w.start(point) {
+		editFile(t, path, typed, n, &want)
+		if !w.startDaemon(point) {
 			w.points[points[n%len(points)]]++
 			continue
 		}
 		req, err := json.Marshal(map[string]any{"arguments": map[string]any{"text": stored}})
-		check(t, err)
-		if w.raw(ctx, http.MethodPost, "/api/v1/tools/remember", req) != nil {
+		failOnError(t, err)
+		if w.callRaw(ctx, http.MethodPost, "/api/v1/tools/remember", req) != nil {
 			want = append(want, stored)
 		} else {
 			w.want[stored] = "" // stored or not
@@ -59,7 +59,7 @@ func TestMemoryFilesOverKills(t *testing.T) {
 	}
 	w.daemonUp()
 	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(100 * time.Millisecond) {
-		problem := w.disagreement(ctx, path, want)
+		problem := w.describeDifference(ctx, path, want)
 		if problem == "" {
 			break
 		}
@@ -71,12 +71,12 @@ func TestMemoryFilesOverKills(t *testing.T) {
 	t.Logf("%d kills: at failpoints %v, at random instants %d; %d facts", kills, w.points, w.random, len(want))
 }
 
-// edit adds a line to the file, and in every third round removes the line of the last drawer.
-func edit(t *testing.T, path, typed string, n int, want *[]string) {
+// editFile adds a line to the file, and in every third round removes the line of the last drawer.
+func editFile(t *testing.T, path, typed string, n int, want *[]string) {
 	t.Helper()
 	b, err := os.ReadFile(path)
 	if !os.IsNotExist(err) {
-		check(t, err)
+		failOnError(t, err)
 	}
 	lines := strings.Split(string(b), "\n")
 	if n%3 == 1 {
@@ -88,20 +88,20 @@ func edit(t *testing.T, path, typed string, n int, want *[]string) {
 	}
 	lines = slices.Insert(lines, 0, "- "+typed)
 	*want = append(*want, typed)
-	check(t, os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o600))
+	failOnError(t, os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o600))
 }
 
-// disagreement says how the memory or the file differs from what is wanted, or "".
-func (w *consolidationFixture) disagreement(ctx context.Context, path string, want []string) string {
+// describeDifference says how the memory or the file differs from what is wanted, or "".
+func (w *consolidationFixture) describeDifference(ctx context.Context, path string, want []string) string {
 	w.t.Helper()
 	var facts, lines []string
-	for _, f := range w.facts(ctx) {
+	for _, f := range w.exportFacts(ctx) {
 		if _, open := w.want[f.Text]; f.RetiredAt == "" && (!open || slices.Contains(want, f.Text)) {
 			facts = append(facts, f.Text)
 		}
 	}
 	text, err := memoryfile.Read(path)
-	check(w.t, err)
+	failOnError(w.t, err)
 	for _, it := range memoryfile.Parse(text).Items {
 		if _, open := w.want[it.Text]; !open {
 			lines = append(lines, it.Text)

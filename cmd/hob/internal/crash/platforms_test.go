@@ -45,9 +45,9 @@ type platforms struct {
 func newPlatforms(t *testing.T) *platforms {
 	p := &platforms{news: make(chan struct{}), files: map[string][]byte{}}
 	mux := http.NewServeMux()
-	mux.HandleFunc("/tg/", p.telegram)
-	mux.HandleFunc("/slack/", p.slack)
-	mux.HandleFunc("/discord/", p.discord)
+	mux.HandleFunc("/tg/", p.serveTelegram)
+	mux.HandleFunc("/slack/", p.serveSlack)
+	mux.HandleFunc("/discord/", p.serveDiscord)
 	p.srv = httptest.NewServer(mux)
 	t.Cleanup(func() {
 		p.srv.CloseClientConnections()
@@ -56,14 +56,14 @@ func newPlatforms(t *testing.T) *platforms {
 	return p
 }
 
-// env returns the variables that make a program with failpoints use these platforms.
-func (p *platforms) env() []string {
+// listEnv returns the variables that make a program with failpoints use these platforms.
+func (p *platforms) listEnv() []string {
 	return []string{
 		"HOB_FAILPOINT_AT_TELEGRAM=" + p.srv.URL + "/tg", "HOB_FAILPOINT_AT_SLACK=" + p.srv.URL + "/slack/", "HOB_FAILPOINT_AT_DISCORD=" + p.srv.URL + "/discord",
 	}
 }
 
-func (p *platforms) all() []postedMessage {
+func (p *platforms) listPosts() []postedMessage {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var out []postedMessage
@@ -75,7 +75,7 @@ func (p *platforms) all() []postedMessage {
 
 // hasText reports whether some message of a platform contains a text.
 func (p *platforms) hasText(platform, text string) bool {
-	for _, m := range p.all() {
+	for _, m := range p.listPosts() {
 		if m.platform == platform && strings.Contains(m.text, text) {
 			return true
 		}
@@ -83,9 +83,9 @@ func (p *platforms) hasText(platform, text string) bool {
 	return false
 }
 
-// post stores a new message. If drops is set, it returns an existing message with the same mark
+// storePost stores a new message. If drops is set, it returns an existing message with the same mark
 // instead.
-func (p *platforms) post(m postedMessage, drops bool) postedMessage {
+func (p *platforms) storePost(m postedMessage, drops bool) postedMessage {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if drops && m.mark != "" {
@@ -104,8 +104,8 @@ func (p *platforms) post(m postedMessage, drops bool) postedMessage {
 	return m
 }
 
-// change edits a message in place.
-func (p *platforms) change(platform, id, text, mark string) (postedMessage, bool) {
+// changePost edits a message in place.
+func (p *platforms) changePost(platform, id, text, mark string) (postedMessage, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, m := range p.posts {
@@ -120,14 +120,14 @@ func (p *platforms) change(platform, id, text, mark string) (postedMessage, bool
 	return postedMessage{}, false
 }
 
-func say(w http.ResponseWriter, v any) {
+func respondJSON(w http.ResponseWriter, v any) {
 	time.Sleep(5 * time.Millisecond) // the message is stored but the response is not sent yet
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(v)
 }
 
-// write simulates a message from a person to the bot.
-func (p *platforms) write(who int, text, file string) {
+// addMessage simulates a message from a person to the bot.
+func (p *platforms) addMessage(who int, text, file string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.n++
@@ -144,8 +144,8 @@ func (p *platforms) write(who int, text, file string) {
 	p.news = make(chan struct{})
 }
 
-// telegram follows https://core.telegram.org/bots/api.
-func (p *platforms) telegram(w http.ResponseWriter, r *http.Request) {
+// serveTelegram follows https://core.telegram.org/bots/api.
+func (p *platforms) serveTelegram(w http.ResponseWriter, r *http.Request) {
 	if _, file, ok := strings.Cut(r.URL.Path, "/tg/file/"); ok {
 		p.mu.Lock()
 		b := p.files[path.Base(file)]
@@ -157,10 +157,10 @@ func (p *platforms) telegram(w http.ResponseWriter, r *http.Request) {
 		_, _ = w.Write(b[len(b)/2:])
 		return
 	}
-	grant := func(result any) { say(w, object{"ok": true, "result": result}) }
+	grant := func(result any) { respondJSON(w, object{"ok": true, "result": result}) }
 	if strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/") {
 		if m, ok := readUpload(r); ok {
-			grant(object{"message_id": p.post(m, false).number()})
+			grant(object{"message_id": p.storePost(m, false).parseID()})
 		}
 		return
 	}
@@ -177,25 +177,25 @@ func (p *platforms) telegram(w http.ResponseWriter, r *http.Request) {
 	}
 	switch path.Base(r.URL.Path) {
 	case "getUpdates":
-		grant(p.poll(r, in.Offset, time.Duration(in.Timeout)*time.Second))
+		grant(p.pollUpdates(r, in.Offset, time.Duration(in.Timeout)*time.Second))
 	case "getMe":
 		grant(object{"id": 1, "is_bot": true, "first_name": "Hob", "username": "HobBot"})
 	case "getFile":
 		grant(object{"file_id": in.File, "file_path": "documents/" + in.File})
 	case "sendMessage":
-		grant(object{"message_id": p.post(postedMessage{platform: "telegram", chat: fmt.Sprint(in.Chat), text: in.Text}, false).number()})
+		grant(object{"message_id": p.storePost(postedMessage{platform: "telegram", chat: fmt.Sprint(in.Chat), text: in.Text}, false).parseID()})
 	case "editMessageText":
-		if m, ok := p.change("telegram", strconv.Itoa(in.Message), in.Text, ""); ok {
-			grant(object{"message_id": m.number()})
+		if m, ok := p.changePost("telegram", strconv.Itoa(in.Message), in.Text, ""); ok {
+			grant(object{"message_id": m.parseID()})
 		} else {
-			say(w, object{"ok": false, "error_code": 400, "description": "Bad Request: message to edit not found"})
+			respondJSON(w, object{"ok": false, "error_code": 400, "description": "Bad Request: message to edit not found"})
 		}
 	default:
 		grant(true)
 	}
 }
 
-func (m postedMessage) number() int {
+func (m postedMessage) parseID() int {
 	n, _ := strconv.Atoi(m.id)
 	return n
 }
@@ -220,7 +220,7 @@ func readUpload(r *http.Request) (postedMessage, bool) {
 	return m, true
 }
 
-func (p *platforms) poll(r *http.Request, offset int, hold time.Duration) []object {
+func (p *platforms) pollUpdates(r *http.Request, offset int, hold time.Duration) []object {
 	late := time.After(hold)
 	if hold > 0 {
 		p.held.Store(true)
@@ -245,8 +245,8 @@ func (p *platforms) poll(r *http.Request, offset int, hold time.Duration) []obje
 	}
 }
 
-// slack follows docs.slack.dev/reference/methods.
-func (p *platforms) slack(w http.ResponseWriter, r *http.Request) {
+// serveSlack follows docs.slack.dev/reference/methods.
+func (p *platforms) serveSlack(w http.ResponseWriter, r *http.Request) {
 	if r.ParseForm() != nil {
 		return
 	}
@@ -261,26 +261,26 @@ func (p *platforms) slack(w http.ResponseWriter, r *http.Request) {
 	case "apps.connections.open":
 		<-r.Context().Done()
 	case "chat.postMessage":
-		m := p.post(postedMessage{platform: "slack", chat: chat, text: text, mark: mark.Payload.ID}, false)
-		say(w, object{"ok": true, "channel": chat, "ts": m.id})
+		m := p.storePost(postedMessage{platform: "slack", chat: chat, text: text, mark: mark.Payload.ID}, false)
+		respondJSON(w, object{"ok": true, "channel": chat, "ts": m.id})
 	case "chat.update":
-		m, ok := p.change("slack", r.FormValue("ts"), text, mark.Payload.ID)
-		say(w, object{"ok": ok, "error": "message_not_found", "channel": chat, "ts": m.id})
+		m, ok := p.changePost("slack", r.FormValue("ts"), text, mark.Payload.ID)
+		respondJSON(w, object{"ok": ok, "error": "message_not_found", "channel": chat, "ts": m.id})
 	case "conversations.history":
 		list := []object{}
-		for _, m := range p.all() {
+		for _, m := range p.listPosts() {
 			if m.platform == "slack" && m.chat == chat {
 				list = append(list, object{"type": "message", "bot_id": "B1", "ts": m.id, "text": m.text, "metadata": object{"event_type": "hob", "event_payload": object{"id": m.mark}}})
 			}
 		}
-		say(w, object{"ok": true, "messages": list})
+		respondJSON(w, object{"ok": true, "messages": list})
 	default:
-		say(w, object{"ok": true, "user_id": "UHOB", "team_id": "T1", "bot_id": "B1"})
+		respondJSON(w, object{"ok": true, "user_id": "UHOB", "team_id": "T1", "bot_id": "B1"})
 	}
 }
 
-// discord follows https://docs.discord.com/developers/resources/message.
-func (p *platforms) discord(w http.ResponseWriter, r *http.Request) {
+// serveDiscord follows https://docs.discord.com/developers/resources/message.
+func (p *platforms) serveDiscord(w http.ResponseWriter, r *http.Request) {
 	parts := strings.Split(strings.TrimPrefix(r.URL.Path, "/discord/"), "/")
 	shown := func(m postedMessage) object {
 		return object{"id": m.id, "channel_id": m.chat, "content": m.text, "nonce": m.mark, "timestamp": m.at.UTC().Format(time.RFC3339Nano), "author": object{"id": "1", "bot": true}}
@@ -293,24 +293,24 @@ func (p *platforms) discord(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Path == "/discord/gateway/bot":
 		<-r.Context().Done()
 	case len(parts) == 3 && r.Method == http.MethodPost && parts[2] == "messages":
-		say(w, shown(p.post(postedMessage{platform: "discord", chat: parts[1], text: in.Content, mark: in.Nonce}, true)))
+		respondJSON(w, shown(p.storePost(postedMessage{platform: "discord", chat: parts[1], text: in.Content, mark: in.Nonce}, true)))
 	case len(parts) == 4 && r.Method == http.MethodPatch:
-		if m, ok := p.change("discord", parts[3], in.Content, ""); ok {
-			say(w, shown(m))
+		if m, ok := p.changePost("discord", parts[3], in.Content, ""); ok {
+			respondJSON(w, shown(m))
 		} else {
 			w.WriteHeader(http.StatusNotFound)
-			say(w, object{"code": 10008, "message": "Unknown Message"})
+			respondJSON(w, object{"code": 10008, "message": "Unknown Message"})
 		}
 	case len(parts) == 3 && r.Method == http.MethodGet:
 		list := []object{}
-		for _, m := range p.all() {
+		for _, m := range p.listPosts() {
 			if m.platform == "discord" && m.chat == parts[1] {
 				list = append([]object{shown(m)}, list...)
 			}
 		}
-		say(w, list[:min(len(list), 50)])
+		respondJSON(w, list[:min(len(list), 50)])
 	case r.URL.Path == "/discord/users/@me":
-		say(w, object{"id": "1", "username": "hob", "bot": true})
+		respondJSON(w, object{"id": "1", "username": "hob", "bot": true})
 	default:
 		w.WriteHeader(http.StatusNoContent)
 	}

@@ -30,34 +30,34 @@ var restorePoints = []string{
 func TestRestore_KilledAtAnyInstantLeavesOldOrNew(t *testing.T) {
 	t.Parallel()
 	bin, err := program()
-	check(t, err)
+	failOnError(t, err)
 	dir := t.TempDir()
 	h := &restoredHome{t: t, bin: bin, user: filepath.Join(dir, "user"), home: filepath.Join(dir, "first")}
-	check(t, os.MkdirAll(h.user, 0o700))
-	check(t, os.MkdirAll(h.home, 0o700))
-	h.configure("Oldname")
-	check(t, os.WriteFile(filepath.Join(h.home, "SOUL.md"), []byte("You are calm.\n"), 0o600))
-	h.run(0, "", "task", "add", "oldtask")
-	h.run(0, "", "tool", "call", "remember", `{"text":"the gate code is Kestrel-9981"}`)
-	snapshot := filepath.Base(strings.TrimSpace(h.run(0, "", "backup")))
-	h.run(0, "", "memory", "forget", "--query", "Kestrel-9981", "--keep-backups", "--yes")
-	h.configure("Newname")
-	h.run(0, "", "task", "add", "newtask")
-	seed := number("HOB_RESTORE_SEED", 1)
+	failOnError(t, os.MkdirAll(h.user, 0o700))
+	failOnError(t, os.MkdirAll(h.home, 0o700))
+	h.writeConfig("Oldname")
+	failOnError(t, os.WriteFile(filepath.Join(h.home, "SOUL.md"), []byte("You are calm.\n"), 0o600))
+	h.runHob(0, "", "task", "add", "oldtask")
+	h.runHob(0, "", "tool", "call", "remember", `{"text":"the gate code is Kestrel-9981"}`)
+	snapshot := filepath.Base(strings.TrimSpace(h.runHob(0, "", "backup")))
+	h.runHob(0, "", "memory", "forget", "--query", "Kestrel-9981", "--keep-backups", "--yes")
+	h.writeConfig("Newname")
+	h.runHob(0, "", "task", "add", "newtask")
+	seed := envNumber("HOB_RESTORE_SEED", 1)
 	rnd := rand.New(rand.NewPCG(uint64(seed), 2))
 	old, restored := 0, 0
 	for n, point := range restorePoints {
 		w := h.copyTo(filepath.Join(dir, fmt.Sprint("point", n)))
-		if out := w.run(-1, point, "restore", "--yes", snapshot); !w.killed {
+		if out := w.runHob(-1, point, "restore", "--yes", snapshot); !w.killed {
 			t.Errorf("%s: the restore was not killed: %s", point, out)
 		}
-		w.verify(point, snapshot, &old, &restored)
+		w.verifyHome(point, snapshot, &old, &restored)
 	}
-	for n := range number("HOB_RESTORE_ROUNDS", 5) {
+	for n := range envNumber("HOB_RESTORE_ROUNDS", 5) {
 		w := h.copyTo(filepath.Join(dir, fmt.Sprint("random", n)))
 		after := time.Duration(rnd.IntN(300)) * time.Millisecond
 		w.killAfter(after, "restore", "--yes", snapshot)
-		w.verify(fmt.Sprintf("seed %d, killed after %s", seed, after), snapshot, &old, &restored)
+		w.verifyHome(fmt.Sprintf("seed %d, killed after %s", seed, after), snapshot, &old, &restored)
 	}
 	t.Logf("%d old, %d new", old, restored)
 	if old == 0 || restored == 0 {
@@ -78,15 +78,15 @@ var replacementPoints = []string{
 func TestReplacement_KilledAtAnyInstantIsOnHold(t *testing.T) {
 	t.Parallel()
 	bin, err := program()
-	check(t, err)
+	failOnError(t, err)
 	dir := t.TempDir()
 	h := &restoredHome{t: t, bin: bin, user: filepath.Join(dir, "user"), home: filepath.Join(dir, "first")}
-	check(t, errors.Join(os.MkdirAll(h.user, 0o700), os.MkdirAll(h.home, 0o700)))
-	h.configure("Oldname")
-	h.run(0, "", "task", "add", "oldtask")
-	snapshot := filepath.Base(strings.TrimSpace(h.run(0, "", "backup")))
-	h.run(0, "", "task", "add", "newtask")
-	last := regexp.MustCompile(`intact: (\d+)`).FindStringSubmatch(h.run(0, "", "audit", "verify"))
+	failOnError(t, errors.Join(os.MkdirAll(h.user, 0o700), os.MkdirAll(h.home, 0o700)))
+	h.writeConfig("Oldname")
+	h.runHob(0, "", "task", "add", "oldtask")
+	snapshot := filepath.Base(strings.TrimSpace(h.runHob(0, "", "backup")))
+	h.runHob(0, "", "task", "add", "newtask")
+	last := regexp.MustCompile(`intact: (\d+)`).FindStringSubmatch(h.runHob(0, "", "audit", "verify"))
 	if last == nil {
 		t.Fatal("hob audit verify does not print the number of lines")
 	}
@@ -96,27 +96,27 @@ func TestReplacement_KilledAtAnyInstantIsOnHold(t *testing.T) {
 		db := filepath.Join(w.home, "hob.db")
 		missing := n%3 == 2
 		if missing {
-			check(t, os.Remove(db))
+			failOnError(t, os.Remove(db))
 		} else {
-			check(t, os.WriteFile(db, garbage, 0o600))
+			failOnError(t, os.WriteFile(db, garbage, 0o600))
 		}
-		if out := w.run(-1, point, "task", "list"); !w.killed {
+		if out := w.runHob(-1, point, "task", "list"); !w.killed {
 			t.Errorf("%s: the start was not killed: %s", point, out)
 		}
-		w.run(-1, "store.commit.before:1", "task", "list") // a second kill, at the first commit of the next start
-		tasks := w.run(0, "", "task", "list")
+		w.runHob(-1, "store.commit.before:1", "task", "list") // a second kill, at the first commit of the next start
+		tasks := w.runHob(0, "", "task", "list")
 		if !strings.Contains(tasks, "oldtask") || strings.Contains(tasks, "newtask") {
 			t.Errorf("%s: tasks %q, want those of the backup", point, tasks)
 		}
-		if pending := w.run(0, "", "restore", "--pending"); !strings.Contains(pending, "Restored the newest good backup ("+snapshot+")") {
+		if pending := w.runHob(0, "", "restore", "--pending"); !strings.Contains(pending, "Restored the newest good backup ("+snapshot+")") {
 			t.Errorf("%s: the restored database is not on hold: %s", point, pending)
 		}
-		audit := w.run(0, "", "audit", "verify")
+		audit := w.runHob(0, "", "audit", "verify")
 		if strings.Count(audit, "records that the newest good backup") != 1 || !strings.Contains(audit, "the replaced log ended at line "+last[1]+",") {
 			t.Errorf("%s: audit %q, want one restore that replaced %s lines", point, audit, last[1])
 		}
 		kept, err := filepath.Glob(db + ".damaged-*")
-		check(t, err)
+		failOnError(t, err)
 		if missing != (len(kept) == 0) {
 			t.Errorf("%s: kept files %q", point, kept)
 		}
@@ -138,8 +138,8 @@ type restoredHome struct {
 	killed          bool
 }
 
-func (h *restoredHome) configure(name string) {
-	check(h.t, os.WriteFile(filepath.Join(h.home, "config.toml"), []byte("[agent]\nname = \""+name+"\"\nmodel = \"offline\"\n"), 0o600))
+func (h *restoredHome) writeConfig(name string) {
+	failOnError(h.t, os.WriteFile(filepath.Join(h.home, "config.toml"), []byte("[agent]\nname = \""+name+"\"\nmodel = \"offline\"\n"), 0o600))
 }
 
 func (h *restoredHome) copyTo(dir string) *restoredHome {
@@ -150,7 +150,7 @@ func (h *restoredHome) copyTo(dir string) *restoredHome {
 	return &restoredHome{t: h.t, bin: h.bin, user: h.user, home: dir}
 }
 
-func (h *restoredHome) command(point string, args ...string) *exec.Cmd {
+func (h *restoredHome) newCommand(point string, args ...string) *exec.Cmd {
 	cmd := exec.Command(h.bin, args...)
 	cmd.Env = append(os.Environ(), "HOME="+h.user, "HOB_HOME="+h.home, "TZ=UTC")
 	if point != "" {
@@ -162,10 +162,10 @@ func (h *restoredHome) command(point string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// run runs a command and checks its exit code; -1 accepts any.
-func (h *restoredHome) run(code int, point string, args ...string) string {
+// runHob runs a command and checks its exit code; -1 accepts any.
+func (h *restoredHome) runHob(code int, point string, args ...string) string {
 	h.t.Helper()
-	cmd := h.command(point, args...)
+	cmd := h.newCommand(point, args...)
 	out, err := cmd.CombinedOutput()
 	x, failed := errors.AsType[*exec.ExitError](err)
 	if err != nil && !failed {
@@ -180,25 +180,25 @@ func (h *restoredHome) run(code int, point string, args ...string) string {
 
 func (h *restoredHome) killAfter(d time.Duration, args ...string) {
 	h.t.Helper()
-	cmd := h.command("", args...)
-	check(h.t, cmd.Start())
+	cmd := h.newCommand("", args...)
+	failOnError(h.t, cmd.Start())
 	timer := time.AfterFunc(d, func() { _ = cmd.Process.Kill() })
 	_ = cmd.Wait() // an error means that the command was killed
 	timer.Stop()
 }
 
-// verify uses the home after the kill and checks that it is either the old or the new one,
+// verifyHome uses the home after the kill and checks that it is either the old or the new one,
 // completely.
-func (h *restoredHome) verify(how, snapshot string, old, restored *int) {
+func (h *restoredHome) verifyHome(how, snapshot string, old, restored *int) {
 	h.t.Helper()
-	tasks := h.run(0, "", "task", "list")
-	name := h.run(0, "", "config", "get", "agent.name")
-	audit := h.run(0, "", "audit", "verify")
+	tasks := h.runHob(0, "", "task", "list")
+	name := h.runHob(0, "", "config", "get", "agent.name")
+	audit := h.runHob(0, "", "audit", "verify")
 	isNew := !strings.Contains(tasks, "newtask")
 	if !strings.Contains(tasks, "oldtask") || strings.Contains(name, "Oldname") != isNew || strings.Contains(audit, "records that "+snapshot) != isNew {
 		h.t.Errorf("%s: mixed state: tasks %q, name %q, audit %q", how, tasks, name, audit)
 	}
-	if pending := h.run(0, "", "restore", "--pending"); strings.Contains(pending, "Restored") != isNew {
+	if pending := h.runHob(0, "", "restore", "--pending"); strings.Contains(pending, "Restored") != isNew {
 		h.t.Errorf("%s: restored %v, but: %s", how, isNew, pending)
 	}
 	for _, left := range []string{"restore-staging", "restore.json"} {
@@ -220,8 +220,8 @@ func (h *restoredHome) verify(how, snapshot string, old, restored *int) {
 		}
 		return err
 	})
-	check(h.t, err)
-	if found := regexp.MustCompile(`Kestrel`).FindString(h.run(-1, "", "memory", "search", "gate code")); found != "" {
+	failOnError(h.t, err)
+	if found := regexp.MustCompile(`Kestrel`).FindString(h.runHob(-1, "", "memory", "search", "gate code")); found != "" {
 		h.t.Errorf("%s: the deleted text is found", how)
 	}
 }

@@ -55,20 +55,20 @@ type updatedHome struct {
 func newUpdatedHome(t *testing.T) *updatedHome {
 	t.Helper()
 	builds, err := releases()
-	check(t, err)
+	failOnError(t, err)
 	dir := t.TempDir()
 	h := &updatedHome{t: t, bin: filepath.Join(dir, "bin", "hob"), home: filepath.Join(dir, "home"), builds: builds}
-	check(t, os.MkdirAll(filepath.Dir(h.bin), 0o700))
-	check(t, os.MkdirAll(h.home, 0o700))
-	check(t, os.WriteFile(h.bin, builds[oldVersion], 0o755))
-	check(t, os.WriteFile(h.bin+".previous", builds[newVersion], 0o755))
-	check(t, os.WriteFile(filepath.Join(h.home, "config.toml"), []byte("[agent]\nmodel = \"offline\"\n[web]\nlisten = \"127.0.0.1:0\"\n"), 0o600))
-	t.Cleanup(func() { _, _ = h.command("", "stop").CombinedOutput() })
+	failOnError(t, os.MkdirAll(filepath.Dir(h.bin), 0o700))
+	failOnError(t, os.MkdirAll(h.home, 0o700))
+	failOnError(t, os.WriteFile(h.bin, builds[oldVersion], 0o755))
+	failOnError(t, os.WriteFile(h.bin+".previous", builds[newVersion], 0o755))
+	failOnError(t, os.WriteFile(filepath.Join(h.home, "config.toml"), []byte("[agent]\nmodel = \"offline\"\n[web]\nlisten = \"127.0.0.1:0\"\n"), 0o600))
+	t.Cleanup(func() { _, _ = h.newCommand("", "stop").CombinedOutput() })
 	return h
 }
 
-// command returns a command. env is an additional variable, or "".
-func (h *updatedHome) command(env string, args ...string) *exec.Cmd {
+// newCommand returns a command. env is an additional variable, or "".
+func (h *updatedHome) newCommand(env string, args ...string) *exec.Cmd {
 	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
 	h.t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, h.bin, args...)
@@ -76,20 +76,20 @@ func (h *updatedHome) command(env string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-func (h *updatedHome) start(env string) {
+func (h *updatedHome) startDaemon(env string) {
 	h.t.Helper()
-	if out, err := h.command(env, "start").CombinedOutput(); err != nil {
+	if out, err := h.newCommand(env, "start").CombinedOutput(); err != nil {
 		h.t.Fatalf("hob start: %v\n%s", err, out)
 	}
 }
 
-// settle waits until a daemon with the version of the program is ready, and returns the version.
-func (h *updatedHome) settle() string {
+// awaitVersion waits until a daemon with the version of the program is ready, and returns the version.
+func (h *updatedHome) awaitVersion() string {
 	h.t.Helper()
 	p := system.Paths{Home: h.home, Data: h.home, Logs: filepath.Join(h.home, "logs"), Runtime: filepath.Join(h.home, "run")}
 	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		holder, held, err := system.Probe(p.LockFile())
-		check(h.t, err)
+		failOnError(h.t, err)
 		if !held || holder.Role != system.RoleDaemon {
 			continue
 		}
@@ -98,9 +98,9 @@ func (h *updatedHome) settle() string {
 			continue
 		}
 		b, err := os.ReadFile(h.bin)
-		check(h.t, err)
+		failOnError(h.t, err)
 		if bytes.Equal(b, h.builds[e.Version]) {
-			if out, err := h.command("", "status").CombinedOutput(); err == nil && strings.Contains(string(out), e.Version) {
+			if out, err := h.newCommand("", "status").CombinedOutput(); err == nil && strings.Contains(string(out), e.Version) {
 				return e.Version
 			}
 		}
@@ -155,7 +155,7 @@ func TestUpdate_KilledAtAnyInstantLeavesOldOrNewRunning(t *testing.T) {
 			if tc.fails {
 				env = append(env, "HOB_FAILPOINT_FAIL="+h.fail+",start.ready."+newVersion)
 			}
-			start := h.command("", "start")
+			start := h.newCommand("", "start")
 			start.Env = append(start.Env, env...)
 			if out, err := start.CombinedOutput(); err != nil {
 				t.Fatalf("hob start: %v\n%s", err, out)
@@ -164,31 +164,31 @@ func TestUpdate_KilledAtAnyInstantLeavesOldOrNewRunning(t *testing.T) {
 			if tc.command != "" {
 				point = "HOB_FAILPOINT=" + tc.command + ":1"
 			}
-			out, err := h.command(point, "update", "--rollback").CombinedOutput()
+			out, err := h.newCommand(point, "update", "--rollback").CombinedOutput()
 			if killed := isKilled(err); killed != (tc.command != "") {
 				t.Errorf("the command was killed = %v: %v\n%s", killed, err, out)
 			}
 			if tc.fails && tc.command == "" && tc.daemon == "" && !strings.Contains(string(out), "did not start, so the current version was restored and runs again: failpoint start.ready") {
 				t.Errorf("hob update: %s", out)
 			}
-			if got := h.settle(); tc.want != "" && got != tc.want {
+			if got := h.awaitVersion(); tc.want != "" && got != tc.want {
 				t.Errorf("version %s runs, want %s; the command printed:\n%s", got, tc.want, out)
 			}
-			h.finish()
+			h.checkRollback()
 		})
 	}
 }
 
-// finish checks that a rollback works after a kill, and that a stopped daemon stays stopped.
-func (h *updatedHome) finish() {
+// checkRollback checks that a rollback works after a kill, and that a stopped daemon stays stopped.
+func (h *updatedHome) checkRollback() {
 	h.t.Helper()
-	if out, err := h.command("", "stop").CombinedOutput(); err != nil {
+	if out, err := h.newCommand("", "stop").CombinedOutput(); err != nil {
 		h.t.Fatalf("hob stop: %v\n%s", err, out)
 	}
-	h.start("")
-	before := h.settle()
-	out, err := h.command("", "update", "--rollback").CombinedOutput()
-	if after := h.settle(); err != nil || after == before {
+	h.startDaemon("")
+	before := h.awaitVersion()
+	out, err := h.newCommand("", "update", "--rollback").CombinedOutput()
+	if after := h.awaitVersion(); err != nil || after == before {
 		h.t.Errorf("the next exchange: version %s after %s: %v\n%s", after, before, err, out)
 	}
 }
@@ -197,19 +197,19 @@ func (h *updatedHome) finish() {
 // (default 2) and HOB_UPDATE_SEED choose the kills.
 func TestUpdate_CommandKilledAtRandomInstants(t *testing.T) {
 	t.Parallel()
-	rnd := rand.New(rand.NewPCG(uint64(number("HOB_UPDATE_SEED", 1)), 3))
+	rnd := rand.New(rand.NewPCG(uint64(envNumber("HOB_UPDATE_SEED", 1)), 3))
 	for _, fail := range []string{"", "windows"} {
 		h := newUpdatedHome(t)
 		h.fail = fail
-		h.start("")
-		for range number("HOB_UPDATE_ROUNDS", 2) {
+		h.startDaemon("")
+		for range envNumber("HOB_UPDATE_ROUNDS", 2) {
 			after := time.Duration(rnd.IntN(1500)) * time.Millisecond
-			cmd := h.command("", "update", "--rollback")
-			check(t, cmd.Start())
+			cmd := h.newCommand("", "update", "--rollback")
+			failOnError(t, cmd.Start())
 			time.Sleep(after)
 			_ = cmd.Process.Kill()
 			_ = cmd.Wait()
-			t.Logf("%s killed after %s: %s", fail, after, h.settle())
+			t.Logf("%s killed after %s: %s", fail, after, h.awaitVersion())
 		}
 	}
 }

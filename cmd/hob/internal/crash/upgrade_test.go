@@ -43,13 +43,13 @@ var archivedFiles = []string{"hob.db", "config.toml", "SOUL.md", "USER.md", "MEM
 func TestUpgrade_HasHomeOfCurrentSchema(t *testing.T) {
 	t.Parallel()
 	archives, err := filepath.Glob("testdata/homes/*.tar.gz")
-	check(t, err)
+	failOnError(t, err)
 	newest, highest := "", -1
 	for _, archive := range archives {
 		dir := t.TempDir()
-		check(t, unpackHome(archive, dir))
+		failOnError(t, unpackHome(archive, dir))
 		schema, err := store.SchemaOf(t.Context(), filepath.Join(dir, "hob.db"))
-		check(t, err)
+		failOnError(t, err)
 		if maps.Equal(schema, store.Versions(app.Migrations())) {
 			return
 		}
@@ -65,15 +65,15 @@ func TestUpgrade_HasHomeOfCurrentSchema(t *testing.T) {
 		t.Fatal("no archive in testdata/homes has the current schema; add one: go test ./cmd/hob/internal/crash -run TestUpgrade_HasHomeOfCurrentSchema -update")
 	}
 	bin, err := program()
-	check(t, err)
+	failOnError(t, err)
 	r := &upgradeRun{t: t, bin: bin}
 	out, err := r.runTasks(newest)
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	commit, err := exec.CommandContext(t.Context(), "git", "rev-parse", "--short=8", "HEAD").Output()
-	check(t, err)
-	check(t, packHome(newest, filepath.Join("testdata", "homes", strings.TrimSpace(string(commit))+".tar.gz")))
+	failOnError(t, err)
+	failOnError(t, packHome(newest, filepath.Join("testdata", "homes", strings.TrimSpace(string(commit))+".tar.gz")))
 }
 
 func packHome(dir, archive string) error {
@@ -113,11 +113,11 @@ func TestUpgrade_KilledAtAnyStep(t *testing.T) {
 	if os.Getenv("HOB_TEST_LONG") != "" {
 		kills = 300
 	}
-	kills = number("HOB_UPGRADE_KILLS", kills)
+	kills = envNumber("HOB_UPGRADE_KILLS", kills)
 	bin, err := program()
-	check(t, err)
+	failOnError(t, err)
 	archives, err := filepath.Glob("testdata/homes/*.tar.gz")
-	check(t, err)
+	failOnError(t, err)
 	r := &upgradeRun{t: t, bin: bin, points: map[string]int{}, ends: map[string]int{}}
 	var cases []*oldHome
 	for _, archive := range archives {
@@ -127,7 +127,7 @@ func TestUpgrade_KilledAtAnyStep(t *testing.T) {
 			}
 		}
 	}
-	rnd := rand.New(rand.NewPCG(uint64(number("HOB_CRASH_SEED", 1)), 2))
+	rnd := rand.New(rand.NewPCG(uint64(envNumber("HOB_CRASH_SEED", 1)), 2))
 	began := time.Now()
 	var workers sync.WaitGroup
 	jobs := make(chan upgradeKill)
@@ -148,7 +148,7 @@ func TestUpgrade_KilledAtAnyStep(t *testing.T) {
 	}
 	close(jobs)
 	workers.Wait()
-	r.report(len(cases)/2, kills, time.Since(began))
+	r.writeReport(len(cases)/2, kills, time.Since(began))
 }
 
 // oldHome is an unpacked archive, with the results of an upgrade without a kill.
@@ -197,18 +197,18 @@ func (r *upgradeRun) openArchive(archive, config string) *oldHome {
 	t := r.t
 	t.Helper()
 	h := &oldHome{name: strings.TrimSuffix(filepath.Base(archive), ".tar.gz"), dir: t.TempDir(), broken: config != ""}
-	check(t, unpackHome(archive, h.dir))
+	failOnError(t, unpackHome(archive, h.dir))
 	f, err := os.OpenFile(filepath.Join(h.dir, "config.toml"), os.O_APPEND|os.O_WRONLY, 0o600)
-	check(t, err)
+	failOnError(t, err)
 	_, err = f.WriteString(config)
-	check(t, errors.Join(err, f.Close()))
+	failOnError(t, errors.Join(err, f.Close()))
 	h.schema, err = store.SchemaOf(t.Context(), filepath.Join(h.dir, "hob.db"))
-	check(t, err)
+	failOnError(t, err)
 	if maps.Equal(h.schema, store.Versions(app.Migrations())) {
 		return nil // the home has the current schema
 	}
 	dir, log := t.TempDir(), filepath.Join(t.TempDir(), "points")
-	check(t, os.CopyFS(dir, os.DirFS(h.dir)))
+	failOnError(t, os.CopyFS(dir, os.DirFS(h.dir)))
 	began := time.Now()
 	out, err := r.runTasks(dir, "HOB_FAILPOINT_LOG="+log)
 	h.took = time.Since(began)
@@ -216,7 +216,7 @@ func (r *upgradeRun) openArchive(archive, config string) *oldHome {
 		t.Fatalf("%s: upgrade without a kill: %v\n%s", h.name, err, out)
 	}
 	b, err := os.ReadFile(log)
-	check(t, err)
+	failOnError(t, err)
 	h.points = strings.Fields(string(b))
 	if problem := r.checkFinished(h, dir, out); problem != "" {
 		t.Fatalf("%s: upgrade without a kill: %s", h.name, problem)
@@ -281,7 +281,7 @@ func (r *upgradeRun) killAndFinish(k upgradeKill) {
 		return
 	}
 	defer os.RemoveAll(dir)
-	where := r.kill(k, dir)
+	where := r.killUpgrade(k, dir)
 	state, problem := r.stateOf(k.of, dir)
 	if problem == "" {
 		out, err := r.runTasks(dir)
@@ -301,8 +301,8 @@ func (r *upgradeRun) killAndFinish(k upgradeKill) {
 	}
 }
 
-// kill runs the upgrade and returns where it was killed.
-func (r *upgradeRun) kill(k upgradeKill, dir string) string {
+// killUpgrade runs the upgrade and returns where it was killed.
+func (r *upgradeRun) killUpgrade(k upgradeKill, dir string) string {
 	ctx, cancel := context.WithTimeout(r.t.Context(), 2*time.Minute)
 	defer cancel()
 	if k.after == 0 {
@@ -384,17 +384,17 @@ func (r *upgradeRun) checkFinished(h *oldHome, dir, out string) string {
 func TestUpgrade_MigrationsKeepEveryRow(t *testing.T) {
 	t.Parallel()
 	archives, err := filepath.Glob("testdata/homes/*.tar.gz")
-	check(t, err)
+	failOnError(t, err)
 	unguarded := func(context.Context, store.Migration) error { return nil }
 	for _, archive := range archives {
 		before, after := t.TempDir(), t.TempDir()
-		check(t, unpackHome(archive, before))
-		check(t, unpackHome(archive, after))
+		failOnError(t, unpackHome(archive, before))
+		failOnError(t, unpackHome(archive, after))
 		st, err := store.Open(t.Context(), filepath.Join(after, "hob.db"), app.Migrations(), store.Options{BeforeMigration: unguarded})
-		check(t, err)
-		check(t, st.Close())
+		failOnError(t, err)
+		failOnError(t, st.Close())
 		lost, err := lostRows(t.Context(), filepath.Join(before, "hob.db"), filepath.Join(after, "hob.db"), func(string) rowComparison { return wholeRow })
-		check(t, err)
+		failOnError(t, err)
 		if lost != "" {
 			t.Errorf("%s: %s", archive, lost)
 		}
@@ -421,7 +421,7 @@ func TestUpgrade_DeclaresRowChanges(t *testing.T) {
 		if err != nil {
 			t.Fatalf("step %d: %v", n, err)
 		}
-		check(t, st.Close())
+		failOnError(t, st.Close())
 	}
 }
 
@@ -499,7 +499,7 @@ func comparedColumns(ctx context.Context, conn *sql.Conn, compare func(table str
 	return columns, rows.Err()
 }
 
-func (r *upgradeRun) report(versions, kills int, took time.Duration) {
+func (r *upgradeRun) writeReport(versions, kills int, took time.Duration) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "| what | count |\n|---|---:|\n| older schemas | %d |\n| kills (SIGKILL) | %d |\n| homes lost | %d |\n", versions, kills, r.lost)
 	for _, state := range slices.Sorted(maps.Keys(r.ends)) {

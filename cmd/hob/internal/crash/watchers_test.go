@@ -44,9 +44,9 @@ func TestWatchersOverKills(t *testing.T) {
 }
 
 func watchOverKills(t *testing.T, s source) {
-	kills := number("HOB_CRASH_WATCHER_KILLS", 4)
-	w := newFixture(t, uint64(number("HOB_CRASH_SEED", 1)))
-	w.configure("[watchers]\nmin_every = \"1s\"\nper_day = 100000\n" + s.conf)
+	kills := envNumber("HOB_CRASH_WATCHER_KILLS", 4)
+	w := newFixture(t, uint64(envNumber("HOB_CRASH_SEED", 1)))
+	w.addConfig("[watchers]\nmin_every = \"1s\"\nper_day = 100000\n" + s.conf)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
 	defer cancel()
 	w.daemonUp()
@@ -58,7 +58,7 @@ func watchOverKills(t *testing.T, s source) {
 	if err := w.Call(ctx, http.MethodPost, "/api/v1/tools/create_watcher", map[string]any{"session": "home", "arguments": s.args}, &made); err != nil || made.Code != "" {
 		t.Fatalf("create the watcher: %v %+v", err, made)
 	}
-	w.settle(ctx, "the first look", s.based)
+	w.waitUntil(ctx, "the first look", s.based)
 	came := 0
 	for n := range kills {
 		came = s.addItems(w, came)
@@ -81,7 +81,7 @@ func watchOverKills(t *testing.T, s source) {
 		}
 		return out
 	}
-	w.settle(ctx, "every notice", func() bool { return len(told()) >= came })
+	w.waitUntil(ctx, "every notice", func() bool { return len(told()) >= came })
 	time.Sleep(2500 * time.Millisecond) // time for notices that must not arrive
 	lost, doubled, old := 0, 0, 0
 	all := told()
@@ -109,8 +109,8 @@ func watchOverKills(t *testing.T, s source) {
 // intent fires once, although two messages match it.
 func TestIntents_FireOnceOverKills(t *testing.T) {
 	t.Parallel()
-	kills := number("HOB_CRASH_WATCHER_KILLS", 4)
-	w := newFixture(t, uint64(number("HOB_CRASH_SEED", 1)))
+	kills := envNumber("HOB_CRASH_WATCHER_KILLS", 4)
+	w := newFixture(t, uint64(envNumber("HOB_CRASH_SEED", 1)))
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
 	defer cancel()
 	w.daemonUp()
@@ -144,7 +144,7 @@ func TestIntents_FireOnceOverKills(t *testing.T) {
 		}
 		return out
 	}
-	w.settle(ctx, "every reminder", func() bool { return len(told()) >= 5*kills })
+	w.waitUntil(ctx, "every reminder", func() bool { return len(told()) >= 5*kills })
 	time.Sleep(2 * time.Second) // time for reminders that must not arrive
 	for n, times := range told() {
 		if times != 1 {
@@ -173,7 +173,7 @@ func (w *daemonFixture) killLife(n int, meanwhile func()) {
 	if n%3 != 2 {
 		point = fmt.Sprintf("%s:%d", points[w.rnd.IntN(len(points))], 1+w.rnd.IntN(12))
 	}
-	if w.start(point) {
+	if w.startDaemon(point) {
 		meanwhile()
 	}
 	select {
@@ -189,13 +189,13 @@ func (w *daemonFixture) killLife(n int, meanwhile func()) {
 	}
 }
 
-// configure adds sections to the configuration.
-func (w *daemonFixture) configure(sections string) {
+// addConfig adds sections to the configuration.
+func (w *daemonFixture) addConfig(sections string) {
 	f, err := os.OpenFile(filepath.Join(w.Home, "config.toml"), os.O_APPEND|os.O_WRONLY, 0o600)
-	check(w.t, err)
+	failOnError(w.t, err)
 	_, err = f.WriteString(sections)
-	check(w.t, err)
-	check(w.t, f.Close())
+	failOnError(w.t, err)
+	failOnError(w.t, f.Close())
 }
 
 // openFeed opens a feed with an ETag that contains all items so far.

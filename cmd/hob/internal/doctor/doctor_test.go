@@ -70,8 +70,8 @@ func withConfig(t *testing.T, e Env, text string) Env {
 	return e
 }
 
-// all runs every check.
-func all(t *testing.T, e Env) []Check {
+// runAll runs every check.
+func runAll(t *testing.T, e Env) []Check {
 	t.Helper()
 	list, err := Run(t.Context(), e, Options{})
 	if err != nil {
@@ -86,12 +86,12 @@ func modelServer(t *testing.T, answer http.HandlerFunc) string {
 	return s.URL + "/v1"
 }
 
-// embeddings returns a configuration with an embedder on a local server.
-func embeddings(url string) string {
+// embeddingsConfig returns a configuration with an embedder on a local server.
+func embeddingsConfig(url string) string {
 	return fmt.Sprintf("[knowledge]\nembeddings = \"local/nomic\"\n[providers.local]\nkind = \"openai\"\nbase_url = %q\n", url)
 }
 
-func write(t *testing.T, path, text string, mode os.FileMode) {
+func writeFile(t *testing.T, path, text string, mode os.FileMode) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), mode); err != nil {
 		t.Fatal(err)
@@ -143,15 +143,15 @@ func TestChecks(t *testing.T) {
 			return e
 		}, Warn, "other users can read", true},
 		{"open token", "token", func(t *testing.T, e Env) Env {
-			write(t, e.Paths.TokenFile(), strings.Repeat("ab", 32), 0o644)
+			writeFile(t, e.Paths.TokenFile(), strings.Repeat("ab", 32), 0o644)
 			return e
 		}, Fail, "other users can read", true},
 		{"damaged token", "token", func(t *testing.T, e Env) Env {
-			write(t, e.Paths.TokenFile(), "x", 0o600)
+			writeFile(t, e.Paths.TokenFile(), "x", 0o600)
 			return e
 		}, Fail, "does not contain a token", false},
 		{"damaged database", "database", func(t *testing.T, e Env) Env {
-			write(t, e.Paths.Database(), strings.Repeat("not a database", 400), 0o600)
+			writeFile(t, e.Paths.Database(), strings.Repeat("not a database", 400), 0o600)
 			return e
 		}, Fail, "file is damaged", false},
 		{"database of a newer Hob", "database", func(_ *testing.T, e Env) Env {
@@ -166,7 +166,7 @@ func TestChecks(t *testing.T) {
 		}, Fail, "make the file", false},
 		{"home cannot be made", "home", func(t *testing.T, e Env) Env {
 			file := filepath.Join(t.TempDir(), "file")
-			write(t, file, "", 0o600)
+			writeFile(t, file, "", 0o600)
 			e.Paths.Home, e.Paths.Data = filepath.Join(file, "x"), filepath.Join(file, "x")
 			return e
 		}, Fail, "not a", false},
@@ -227,15 +227,15 @@ func TestChecks(t *testing.T) {
 		}, Warn, "same secret as the trigger a", false},
 		{"no embedder", "embeddings", func(_ *testing.T, e Env) Env { return e }, OK, "words only", false},
 		{"an embedder", "embeddings", func(t *testing.T, e Env) Env {
-			return withConfig(t, e, embeddings(modelServer(t, func(w http.ResponseWriter, _ *http.Request) {
+			return withConfig(t, e, embeddingsConfig(modelServer(t, func(w http.ResponseWriter, _ *http.Request) {
 				fmt.Fprint(w, `{"object":"list","data":[{"index":0,"embedding":[1,2,3]}]}`)
 			})))
 		}, OK, "local/nomic returns vectors with 3 dimensions", false},
 		{"an embedder that is away", "embeddings", func(t *testing.T, e Env) Env {
-			return withConfig(t, e, embeddings("http://127.0.0.1:1/v1"))
+			return withConfig(t, e, embeddingsConfig("http://127.0.0.1:1/v1"))
 		}, Warn, "until it answers, new items are found by words only", false},
 		{"an embedder without its model", "embeddings", func(t *testing.T, e Env) Env {
-			return withConfig(t, e, embeddings(modelServer(t, func(w http.ResponseWriter, _ *http.Request) {
+			return withConfig(t, e, embeddingsConfig(modelServer(t, func(w http.ResponseWriter, _ *http.Request) {
 				http.Error(w, `{"error":{"message":"model \"nomic\" not found"}}`, http.StatusNotFound)
 			})))
 		}, Warn, "nomic", false},
@@ -248,7 +248,7 @@ func TestChecks(t *testing.T) {
 		{"errors in the log", "log", func(t *testing.T, e Env) Env {
 			line := "time=" + e.Now.Format(time.RFC3339Nano) + " level=ERROR msg=\"it broke\"\n"
 			old := "time=2020-01-01T00:00:00Z level=ERROR msg=old\n"
-			write(t, e.Paths.LogFile(), old+line, 0o600)
+			writeFile(t, e.Paths.LogFile(), old+line, 0o600)
 			return e
 		}, Warn, "1 errors in the last day", false},
 	}
@@ -258,7 +258,7 @@ func TestChecks(t *testing.T) {
 				t.Skip("Windows has no file modes")
 			}
 			e := tt.spoil(t, healthyEnv(t))
-			for _, c := range all(t, e) {
+			for _, c := range runAll(t, e) {
 				if c.Name != tt.check {
 					continue
 				}
@@ -273,7 +273,7 @@ func TestChecks(t *testing.T) {
 }
 
 func TestRun_HealthyHome(t *testing.T) {
-	checks := all(t, healthyEnv(t))
+	checks := runAll(t, healthyEnv(t))
 	if Failed(checks) {
 		t.Error(checks)
 	}
@@ -292,7 +292,7 @@ func TestRun_EmptyHome(t *testing.T) {
 	e := healthyEnv(t)
 	dir := filepath.Join(t.TempDir(), "not", "there", "yet")
 	e.Paths = system.Paths{Home: dir, Data: dir, Logs: dir, Runtime: dir}
-	if checks := all(t, e); Failed(checks) {
+	if checks := runAll(t, e); Failed(checks) {
 		t.Error(checks)
 	}
 	if _, err := os.Stat(dir); err == nil {

@@ -36,7 +36,7 @@ func TestProofs_WorkInAHome(t *testing.T) {
 	if _, err := inbox.Put(t.Context(), bus.Event{Kind: bus.Watcher, Source: "w1", Session: "watcher:w1", Text: "a file appeared", Provenance: provenance.Outside}); err != nil {
 		t.Fatal(err)
 	}
-	write(t, e.Paths.SoulFile(), "soul", 0o600)
+	writeFile(t, e.Paths.SoulFile(), "soul", 0o600)
 	for name, want := range map[string]string{
 		"restore": "restored into a temporary home: ", "every file": "files and folders are yours", "key storage": "encrypted, read and deleted",
 		"time source": "monotonic clock agree", "unproven": "hob selftest",
@@ -66,7 +66,7 @@ func TestRestore_FailsWhenRestoreFails(t *testing.T) {
 	if c := stateOf(t, e, "restore"); c.State != OK {
 		t.Fatalf("stateOf = %+v", c)
 	}
-	write(t, e.Paths.AuditKeyFile(), "no key", 0o600)
+	writeFile(t, e.Paths.AuditKeyFile(), "no key", 0o600)
 	if c := stateOf(t, e, "restore"); c.State != Fail || !strings.Contains(c.Cause, "does not contain a key") {
 		t.Errorf("stateOf = %+v", c)
 	}
@@ -81,7 +81,7 @@ func TestEveryFile_FixClosesFiles(t *testing.T) {
 	if err := os.MkdirAll(filepath.Dir(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	write(t, script, "#!/bin/sh", 0o755)
+	writeFile(t, script, "#!/bin/sh", 0o755)
 	if err := os.Chmod(e.Paths.Home, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestRestore_FailsForADamagedDatabase(t *testing.T) {
 	if err := os.MkdirAll(e.Paths.Data, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	write(t, e.Paths.Database(), strings.Repeat("no database", 1000), 0o600)
+	writeFile(t, e.Paths.Database(), strings.Repeat("no database", 1000), 0o600)
 	if c := stateOf(t, e, "restore"); c.State != Fail || c.Remedy == "" {
 		t.Errorf("stateOf = %+v", c)
 	}

@@ -59,8 +59,8 @@ func newSimpleRanking(c Collection, context bool) *simpleRanking {
 	return s
 }
 
-// best returns the ids of the best rows for a question.
-func (s *simpleRanking) best(question string) (out []string) {
+// rankRows returns the ids of the best rows for a question.
+func (s *simpleRanking) rankRows(question string) (out []string) {
 	n := len(s.rows)
 	own := make([]float64, n+2) // padded with an empty row at both ends
 	asked := stemsOf(question)
@@ -174,7 +174,7 @@ func baselineResults(t *testing.T, dirs []string, context bool) (out []baselineR
 		}
 		s := newSimpleRanking(c, context)
 		for _, q := range c.Questions {
-			out = append(out, baselineResult{q.Relevant, s.best(q.Text)})
+			out = append(out, baselineResult{q.Relevant, s.rankRows(q.Text)})
 		}
 	}
 	return out

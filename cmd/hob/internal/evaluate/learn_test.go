@@ -48,15 +48,15 @@ func TestLearnWeights(t *testing.T) {
 	for i, name := range learnedParts {
 		t.Logf("%-9s %.3f", name, w[i]/w[0])
 	}
-	t.Log("trained on all: ", summarize(list, func(example) []float64 { return w }))
+	t.Log("trained on all: ", summarizeExamples(list, func(example) []float64 { return w }))
 	held := heldOut(list, all, w)
-	t.Log("held out:       ", summarize(list, held))
+	t.Log("held out:       ", summarizeExamples(list, held))
 	at := 0
 	for _, set := range []string{"beam", "locomo"} {
 		var recall, found []float64
 		for _, base := range baselineResults(t, collectionDirs(set), true) {
 			e := list[at]
-			best := e.best(held(e))
+			best := e.rankRows(held(e))
 			r, b := recallOf(e.relevant, best), recallOf(e.relevant, base.found)
 			recall, found = append(recall, r-b), append(found, boolToFloat(r > 0)-boolToFloat(b > 0))
 			at++
@@ -67,7 +67,7 @@ func TestLearnWeights(t *testing.T) {
 		for i := 1; i < len(all); i++ {
 			without := slices.Delete(slices.Clone(all), i, i+1)
 			v := fitWeights(list, without, w, 40)
-			t.Logf("without %-9s %s", learnedParts[i], summarize(list, func(example) []float64 { return v }))
+			t.Logf("without %-9s %s", learnedParts[i], summarizeExamples(list, func(example) []float64 { return v }))
 		}
 	}
 }
@@ -150,7 +150,7 @@ func newExample(set, conversation string, q Question, hits []knowledge.Hit, pref
 	return e
 }
 
-func (e *example) scores(w []float64) []float64 {
+func (e *example) scoreRows(w []float64) []float64 {
 	out := make([]float64, len(e.parts))
 	for r, parts := range e.parts {
 		for i, x := range parts {
@@ -173,7 +173,7 @@ func heldOut(list []example, use []int, w []float64) func(example) []float64 {
 	return func(e example) []float64 { return by[e.conversation] }
 }
 
-func summarize(list []example, weights func(example) []float64) string {
+func summarizeExamples(list []example, weights func(example) []float64) string {
 	var names []string
 	by := map[string]*Figures{}
 	for _, e := range list {
@@ -181,7 +181,7 @@ func summarize(list []example, weights func(example) []float64) string {
 			names = append(names, e.set)
 			by[e.set] = &Figures{}
 		}
-		by[e.set].addQuestion(e.relevant, e.best(weights(e)), 0)
+		by[e.set].addQuestion(e.relevant, e.rankRows(weights(e)), 0)
 	}
 	out := ""
 	for _, n := range names {
@@ -191,8 +191,8 @@ func summarize(list []example, weights func(example) []float64) string {
 	return out
 }
 
-func (e *example) best(w []float64) (out []string) {
-	scores := e.scores(w)
+func (e *example) rankRows(w []float64) (out []string) {
+	scores := e.scoreRows(w)
 	order := make([]int, len(scores))
 	for i := range order {
 		order[i] = i
@@ -266,7 +266,7 @@ func partDeviations(list []example) []float64 {
 
 // addSlope adds the gradient of the loss of one question, times its weight.
 func (e *example) addSlope(w, slope []float64, weight float64) {
-	p := e.scores(w)
+	p := e.scoreRows(w)
 	if len(p) == 0 {
 		return
 	}

@@ -25,7 +25,7 @@ type addition struct {
 	run   string         // value of -run for these tests
 }
 
-func additions() []addition {
+func allAdditions() []addition {
 	return []addition{
 		{
 			name: "channel", test: []string{"./channels/pigeon", "./channels/all"},
@@ -75,19 +75,19 @@ func TestAddingOne(t *testing.T) {
 		t.Skip("builds the program several times")
 	}
 	m := newOverlay(t)
-	for _, a := range additions() {
-		m.apply(a)
+	for _, a := range allAdditions() {
+		m.applyAddition(a)
 	}
-	m.write()
-	for _, a := range additions() {
+	m.writeList()
+	for _, a := range allAdditions() {
 		for _, pkg := range a.test {
-			if out, err := m.test(pkg, "-test.run="+a.run); err != nil {
+			if out, err := m.testPackage(pkg, "-test.run="+a.run); err != nil {
 				t.Errorf("%s: %s: %v\n%s", a.name, pkg, err, out)
 			}
 		}
 	}
 	for _, goos := range []string{"linux", "darwin", "windows", "freebsd"} {
-		if out, err := m.run([]string{"GOOS=" + goos}, "build", "./platform/host/hostlabel"); err != nil {
+		if out, err := m.runGo([]string{"GOOS=" + goos}, "build", "./platform/host/hostlabel"); err != nil {
 			t.Errorf("%s: %v\n%s", goos, err, out)
 		}
 	}
@@ -110,9 +110,9 @@ func (m *overlay) testDocumented() {
 		if err != nil {
 			m.t.Fatal(err)
 		}
-		m.put(filepath.ToSlash(name), m.read(filepath.ToSlash(name)))
+		m.putFile(filepath.ToSlash(name), m.readFile(filepath.ToSlash(name)))
 	}
-	if out, err := m.test("./cmd/hob", "-test.run=TestDocs", "-update"); err != nil {
+	if out, err := m.testPackage("./cmd/hob", "-test.run=TestDocs", "-update"); err != nil {
 		m.t.Errorf("documentation: %v\n%s", err, out)
 	}
 	page, err := os.ReadFile(filepath.Join(m.files, "docs", "configuration.md"))
@@ -131,7 +131,7 @@ func (m *overlay) testOffered() {
 	t := m.t
 	t.Helper()
 	hob := filepath.Join(t.TempDir(), "hob.exe")
-	if out, err := m.run(nil, "build", "-ldflags=-s -w", "-o", hob, "./cmd/hob"); err != nil {
+	if out, err := m.runGo(nil, "build", "-ldflags=-s -w", "-o", hob, "./cmd/hob"); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
 	home := t.TempDir()
@@ -170,8 +170,8 @@ func newOverlay(t *testing.T) *overlay {
 	return &overlay{t: t, root: root, files: t.TempDir(), paths: map[string]string{}}
 }
 
-// put adds a file, with its path below the root.
-func (m *overlay) put(name string, content []byte) {
+// putFile adds a file, with its path below the root.
+func (m *overlay) putFile(name string, content []byte) {
 	m.t.Helper()
 	path := filepath.Join(m.files, filepath.FromSlash(name))
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -183,8 +183,8 @@ func (m *overlay) put(name string, content []byte) {
 	m.paths[filepath.Join(m.root, filepath.FromSlash(name))] = path
 }
 
-// read returns a file of the module with the changes so far.
-func (m *overlay) read(name string) []byte {
+// readFile returns a file of the module with the changes so far.
+func (m *overlay) readFile(name string) []byte {
 	m.t.Helper()
 	path := filepath.Join(m.root, filepath.FromSlash(name))
 	if changed, ok := m.paths[path]; ok {
@@ -197,8 +197,8 @@ func (m *overlay) read(name string) []byte {
 	return b
 }
 
-// write writes the list of the files for -overlay.
-func (m *overlay) write() {
+// writeList writes the list of the files for -overlay.
+func (m *overlay) writeList() {
 	m.t.Helper()
 	b, err := json.Marshal(map[string]any{"Replace": m.paths})
 	if err != nil {
@@ -209,8 +209,8 @@ func (m *overlay) write() {
 	}
 }
 
-// run runs a go command with the overlay.
-func (m *overlay) run(env []string, command string, args ...string) (string, error) {
+// runGo runs a go command with the overlay.
+func (m *overlay) runGo(env []string, command string, args ...string) (string, error) {
 	cmd := exec.CommandContext(m.t.Context(), "go", append([]string{command, "-overlay", filepath.Join(m.files, "overlay.json")}, args...)...)
 	cmd.Dir = m.root
 	cmd.Env = append(append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS="), env...)
@@ -218,12 +218,12 @@ func (m *overlay) run(env []string, command string, args ...string) (string, err
 	return string(out), err
 }
 
-// test builds the tests of a package and runs them in its folder, or in the overlay's folder if the
+// testPackage builds the tests of a package and runs them in its folder, or in the overlay's folder if the
 // package is new or writes files.
-func (m *overlay) test(pkg string, args ...string) (string, error) {
+func (m *overlay) testPackage(pkg string, args ...string) (string, error) {
 	m.t.Helper()
 	program := filepath.Join(m.t.TempDir(), "package.test")
-	if out, err := m.run(nil, "test", "-c", "-vet=off", "-ldflags=-s -w", "-o", program, pkg); err != nil {
+	if out, err := m.runGo(nil, "test", "-c", "-vet=off", "-ldflags=-s -w", "-o", program, pkg); err != nil {
 		return out, err
 	}
 	dir := filepath.Join(m.root, filepath.FromSlash(pkg))
@@ -239,26 +239,26 @@ func (m *overlay) test(pkg string, args ...string) (string, error) {
 	return string(out), err
 }
 
-// apply adds the new files and lines.
-func (m *overlay) apply(a addition) {
+// applyAddition adds the new files and lines.
+func (m *overlay) applyAddition(a addition) {
 	m.t.Helper()
 	archive, err := txtar.ParseFile(filepath.Join("testdata", "adding", a.name+".txtar"))
 	if err != nil {
 		m.t.Fatal(err)
 	}
 	for _, f := range archive.Files {
-		m.put(f.Name, f.Data)
+		m.putFile(f.Name, f.Data)
 	}
 	if a.more != nil {
 		a.more(m)
 	}
 	for _, x := range a.lines {
-		lines := strings.Split(string(m.read(x.file)), "\n")
+		lines := strings.Split(string(m.readFile(x.file)), "\n")
 		i := slices.IndexFunc(lines, func(s string) bool { return strings.Contains(s, x.after) })
 		if i < 0 {
 			m.t.Fatalf("%s has no line with %s", x.file, x.after)
 		}
-		m.put(x.file, []byte(strings.Join(slices.Insert(lines, i+1, x.line), "\n")))
+		m.putFile(x.file, []byte(strings.Join(slices.Insert(lines, i+1, x.line), "\n")))
 	}
 }
 
@@ -276,6 +276,6 @@ func copyChatCompletions(m *overlay) {
 		if name == "driver.go" || name == "discovered.go" || f.IsDir() || strings.HasSuffix(name, "_test.go") && name != "conformance_test.go" {
 			continue
 		}
-		m.put("autonomy/llm/parrot/"+name, bytes.Replace(m.read(from+name), []byte("package openai"), []byte("package parrot"), 1))
+		m.putFile("autonomy/llm/parrot/"+name, bytes.Replace(m.readFile(from+name), []byte("package openai"), []byte("package parrot"), 1))
 	}
 }

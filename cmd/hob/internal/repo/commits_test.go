@@ -27,14 +27,14 @@ func newCommitRepo(t *testing.T) *commitRepo {
 		t.Fatal(err)
 	}
 	r := &commitRepo{t: t, dir: t.TempDir()}
-	r.git("init", "-q")
-	r.write(".ci/commits", string(script))
-	r.commit("Everything before the rules, with a long subject that has no area and ends in a full stop.", "", 3000)
-	r.write(".ci/base", r.git("rev-parse", "HEAD"))
+	r.runGit("init", "-q")
+	r.writeFile(".ci/commits", string(script))
+	r.addCommit("Everything before the rules, with a long subject that has no area and ends in a full stop.", "", 3000)
+	r.writeFile(".ci/base", r.runGit("rev-parse", "HEAD"))
 	return r
 }
 
-func (r *commitRepo) write(name, text string) {
+func (r *commitRepo) writeFile(name, text string) {
 	r.t.Helper()
 	path := filepath.Join(r.dir, name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -45,7 +45,7 @@ func (r *commitRepo) write(name, text string) {
 	}
 }
 
-func (r *commitRepo) git(args ...string) string {
+func (r *commitRepo) runGit(args ...string) string {
 	r.t.Helper()
 	cmd := exec.CommandContext(r.t.Context(), "git", append([]string{"-C", r.dir, "-c", "user.name=Ada", "-c", "user.email=ada@example.org"}, args...)...)
 	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1")
@@ -56,17 +56,17 @@ func (r *commitRepo) git(args ...string) string {
 	return string(out)
 }
 
-// commit adds a file with the given number of lines.
-func (r *commitRepo) commit(subject, body string, lines int) {
+// addCommit adds a file with the given number of lines.
+func (r *commitRepo) addCommit(subject, body string, lines int) {
 	r.t.Helper()
 	r.n++
-	r.write(fmt.Sprintf("file%d", r.n), strings.Repeat("x\n", lines))
-	r.git("add", "-A")
-	r.git("commit", "-q", "-m", subject+"\n\n"+body)
+	r.writeFile(fmt.Sprintf("file%d", r.n), strings.Repeat("x\n", lines))
+	r.runGit("add", "-A")
+	r.runGit("commit", "-q", "-m", subject+"\n\n"+body)
 }
 
-// check runs the script in a folder and returns its output, and whether it accepts the commits.
-func (r *commitRepo) check(dir string) (string, bool) {
+// checkCommits runs the script in a folder and returns its output, and whether it accepts the commits.
+func (r *commitRepo) checkCommits(dir string) (string, bool) {
 	out, err := exec.CommandContext(r.t.Context(), "sh", filepath.Join(dir, ".ci", "commits")).CombinedOutput()
 	return string(out), err == nil
 }
@@ -89,8 +89,8 @@ func TestCommitRules(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			r := newCommitRepo(t)
-			r.commit(c.subject, c.body, c.lines)
-			if out, ok := r.check(r.dir); ok != (c.want == "") || !strings.Contains(out, c.want) {
+			r.addCommit(c.subject, c.body, c.lines)
+			if out, ok := r.checkCommits(r.dir); ok != (c.want == "") || !strings.Contains(out, c.want) {
 				t.Errorf("accepted = %v, %q; want %q", ok, out, c.want)
 			}
 		})
@@ -102,24 +102,24 @@ func TestCommitRules(t *testing.T) {
 // contain the base.
 func TestCommitRules_AcceptClonesWithoutBase(t *testing.T) {
 	r := newCommitRepo(t)
-	r.commit("docs: fix a typo", "", 5)
-	r.commit("docs: fix another typo", "", 5)
+	r.addCommit("docs: fix a typo", "", 5)
+	r.addCommit("docs: fix another typo", "", 5)
 	for _, depth := range []string{"1", "2", "9"} {
 		dir := filepath.Join(t.TempDir(), "clone")
-		r.git("clone", "-q", "--depth", depth, "file://"+r.dir, dir)
-		if out, ok := r.check(dir); !ok {
+		r.runGit("clone", "-q", "--depth", depth, "file://"+r.dir, dir)
+		if out, ok := r.checkCommits(dir); !ok {
 			t.Errorf("check in a clone of depth %s: %s", depth, out)
 		}
 	}
-	r.write(".ci/base", strings.Repeat("0123", 10)+"\n")
-	if out, ok := r.check(r.dir); !ok || !strings.Contains(out, "not checked") {
+	r.writeFile(".ci/base", strings.Repeat("0123", 10)+"\n")
+	if out, ok := r.checkCommits(r.dir); !ok || !strings.Contains(out, "not checked") {
 		t.Errorf("check without the base: %v, %q", ok, out)
 	}
 	dir := t.TempDir() // an unpacked source archive
 	if err := os.CopyFS(filepath.Join(dir, ".ci"), os.DirFS(filepath.Join(r.dir, ".ci"))); err != nil {
 		t.Fatal(err)
 	}
-	if out, ok := r.check(dir); !ok {
+	if out, ok := r.checkCommits(dir); !ok {
 		t.Errorf("check without a repository: %s", out)
 	}
 }

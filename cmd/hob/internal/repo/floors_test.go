@@ -22,14 +22,14 @@ type pkg struct {
 	Error      *struct{ Err string }
 }
 
-// families returns the folders whose subfolders contain drivers.
-func families() []string {
+// driverFamilies returns the folders whose subfolders contain drivers.
+func driverFamilies() []string {
 	return []string{"tools", "channels", "watchers", "knowledge", "autonomy/llm"}
 }
 
-// floor returns the layer of a package of this module, from 0 (see docs/architecture.md), and
+// floorOf returns the layer of a package of this module, from 0 (see docs/architecture.md), and
 // false for helpers of tests, which may import the package that they help to test.
-func floor(path string) (n int, ok bool) {
+func floorOf(path string) (n int, ok bool) {
 	path = strings.TrimPrefix(path, module)
 	first, _, _ := strings.Cut(path, "/")
 	if strings.HasSuffix(path, "test") {
@@ -42,10 +42,10 @@ func floor(path string) (n int, ok bool) {
 		return 5, true
 	case strings.HasSuffix(path, "/all"):
 		return 4, true
-	case slices.Contains(families(), path), path == "autonomy/config", path == "autonomy/api":
+	case slices.Contains(driverFamilies(), path), path == "autonomy/config", path == "autonomy/api":
 		return 1, true
 	}
-	for _, f := range families() {
+	for _, f := range driverFamilies() {
 		if strings.HasPrefix(path, f+"/") {
 			return 2, true
 		}
@@ -55,8 +55,8 @@ func floor(path string) (n int, ok bool) {
 
 // mayImport reports whether a package may import another, and if not, the reason.
 func mayImport(from, to string) (bool, string) {
-	a, ok := floor(from)
-	b, ours := floor(to)
+	a, ok := floorOf(from)
+	b, ours := floorOf(to)
 	switch {
 	case !ok:
 		return true, ""
@@ -68,7 +68,7 @@ func mayImport(from, to string) (bool, string) {
 		return false, "is the engine, and a list of drivers knows drivers alone"
 	case a < b:
 		return false, "lies on a higher floor"
-	case a == 2 && b == 2 && !within(from, to) && !within(to, from):
+	case a == 2 && b == 2 && !isWithin(from, to) && !isWithin(to, from):
 		return false, "is another driver"
 	case a == 1 && b == 1:
 		return false, "is another contract"
@@ -76,8 +76,8 @@ func mayImport(from, to string) (bool, string) {
 	return true, ""
 }
 
-// within reports whether b is a part of the driver a.
-func within(a, b string) bool { return strings.HasPrefix(b, a+"/") }
+// isWithin reports whether b is a part of the driver a.
+func isWithin(a, b string) bool { return strings.HasPrefix(b, a+"/") }
 
 func TestFloors(t *testing.T) {
 	if testing.Short() {
@@ -86,7 +86,7 @@ func TestFloors(t *testing.T) {
 	for _, goos := range []string{"linux", "darwin", "windows"} {
 		t.Run(goos, func(t *testing.T) {
 			t.Parallel()
-			for _, p := range list(t, goos) {
+			for _, p := range listPackages(t, goos) {
 				if p.Error != nil {
 					t.Errorf("%s: %s", p.ImportPath, p.Error.Err)
 				}
@@ -103,7 +103,7 @@ func TestFloors(t *testing.T) {
 	}
 }
 
-func list(t *testing.T, goos string) []pkg {
+func listPackages(t *testing.T, goos string) []pkg {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", "list", "-e", "-json=ImportPath,Imports,Error", "./...")
 	cmd.Dir = root
@@ -182,7 +182,7 @@ func TestTopLevel(t *testing.T) {
 
 // TestNoVagueNames checks that package names describe their contents.
 func TestNoVagueNames(t *testing.T) {
-	for _, p := range list(t, "linux") {
+	for _, p := range listPackages(t, "linux") {
 		switch filepath.Base(p.ImportPath) {
 		case "util", "utils", "common", "types", "helpers", "interfaces", "misc":
 			t.Errorf("%s needs a name that says what it is about", p.ImportPath)

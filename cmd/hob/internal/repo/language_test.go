@@ -27,12 +27,12 @@ type languageFigures struct {
 	phrases int // phrases of testdata/phrases.txt in comments, long strings and Markdown
 }
 
-func (f *languageFigures) add(o languageFigures) {
+func (f *languageFigures) addFigures(o languageFigures) {
 	f.oneWord, f.isAre, f.phrases = f.oneWord+o.oneWord, f.isAre+o.isAre, f.phrases+o.phrases
 }
 
-// worse lists the figures that are higher than in the record.
-func (f languageFigures) worse(recorded languageFigures) (out []string) {
+// listWorse lists the figures that are higher than in the record.
+func (f languageFigures) listWorse(recorded languageFigures) (out []string) {
 	for _, c := range []struct {
 		what      string
 		now, then int
@@ -95,20 +95,20 @@ func TestLanguageFigures(t *testing.T) {
 	recorded := readLanguageFile(t)
 	var total, before languageFigures
 	for _, f := range now {
-		total.add(*f)
+		total.addFigures(*f)
 	}
 	for _, f := range recorded {
-		before.add(f)
+		before.addFigures(f)
 	}
 	if *updateLanguage {
-		if worse := total.worse(before); worse != nil {
+		if worse := total.listWorse(before); worse != nil {
 			t.Fatalf("not recorded, since a total has risen: %s", strings.Join(worse, "; "))
 		}
 		writeLanguageFile(t, now)
 		return
 	}
 	for dir, f := range now {
-		if worse := f.worse(recorded[dir]); worse != nil {
+		if worse := f.listWorse(recorded[dir]); worse != nil {
 			t.Errorf("%s: %s; reword it (testdata/phrases.txt has the replacements), or record moved code with -update-language:\n\t%s",
 				dir, strings.Join(worse, "; "), strings.Join(found[dir], "\n\t"))
 		}

@@ -121,8 +121,8 @@ func checkSecretAbsent(t *testing.T, dir, secret string) {
 	}
 }
 
-// models starts a server that lists its models and answers requests if the key is right.
-func models(t *testing.T, names ...string) string {
+// serveModels starts a server that lists its models and answers requests if the key is right.
+func serveModels(t *testing.T, names ...string) string {
 	s := llmtest.NewServer(t, llmtest.Options{Models: names, Otherwise: &llmtest.Answer{Text: "OK"}})
 	address, err := url.Parse(s.URL)
 	if err != nil {
@@ -145,7 +145,7 @@ func models(t *testing.T, names ...string) string {
 }
 
 func TestModel(t *testing.T) {
-	two, one := models(t, "large", "small"), models(t, "only")
+	two, one := serveModels(t, "large", "small"), serveModels(t, "only")
 	tests := []struct {
 		name    string
 		answers map[string][]string

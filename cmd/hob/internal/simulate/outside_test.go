@@ -82,7 +82,7 @@ func TestModel_SilentOneEndsTheSimulation(t *testing.T) {
 // time.
 func TestModel_CallsUseRealTime(t *testing.T) {
 	srv := llmtest.NewServer(t, llmtest.Options{}, llmtest.Answer{Status: http.StatusTooManyRequests, Header: map[string]string{"Retry-After": "1"}}, llmtest.Answer{Text: "Gladly.", Times: -1})
-	cert, roots := brief(t)
+	cert, roots := newBriefCertificate(t)
 	far := httptest.NewUnstartedServer(srv)
 	far.TLS = &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{cert}}
 	far.StartTLS()
@@ -96,8 +96,8 @@ func TestModel_CallsUseRealTime(t *testing.T) {
 	}
 }
 
-// brief returns a certificate that is valid only around the current real time.
-func brief(t *testing.T) (tls.Certificate, *x509.CertPool) {
+// newBriefCertificate returns a certificate that is valid only around the current real time.
+func newBriefCertificate(t *testing.T) (tls.Certificate, *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -173,10 +173,10 @@ func TestRun_WeekOf400Events(t *testing.T) {
 	if r.Inputs != 400 || r.ModelCalls != 0 {
 		t.Errorf("%d inputs, %d model calls", r.Inputs, r.ModelCalls)
 	}
-	golden(t, "testdata/week.golden", formatTimeline(r))
+	compareGolden(t, "testdata/week.golden", formatTimeline(r))
 }
 
-func golden(t *testing.T, name, got string) {
+func compareGolden(t *testing.T, name, got string) {
 	t.Helper()
 	if *update {
 		if err := os.WriteFile(name, []byte(got), 0o600); err != nil {

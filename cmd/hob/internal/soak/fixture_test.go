@@ -53,11 +53,11 @@ func newSoakRun(t *testing.T) *soakRun {
 		t: t, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 2 * talkers}, Timeout: 5 * time.Minute},
 		waiting: map[string]chan struct{}{}, failed: map[string]bool{}, ballast: strings.Repeat(" and so on", 400),
 	}
-	check(t, os.MkdirAll(filepath.Join(home, "Documents"), 0o700))
-	model, err := llmtest.Start(llmtest.Options{Reply: w.reply, Keep: 1})
-	check(t, err)
+	failOnError(t, os.MkdirAll(filepath.Join(home, "Documents"), 0o700))
+	model, err := llmtest.Start(llmtest.Options{Reply: w.replyTo, Keep: 1})
+	failOnError(t, err)
 	paths, err := system.DefaultPaths()
-	check(t, err)
+	failOnError(t, err)
 	w.paths, w.model = paths, model
 	c, err := config.Parse("config.toml", fmt.Appendf(nil, `[agent]
 model = "test/test"
@@ -77,9 +77,9 @@ sessions = 8
 summary_chars = 8000
 summary_keep = 6
 `, model.URL))
-	check(t, err)
+	failOnError(t, err)
 	w.d, err = app.Open(t.Context(), app.Options{Paths: paths, Config: c, Version: "soak", Log: slog.New(slog.DiscardHandler)})
-	check(t, err)
+	failOnError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- w.d.Run(ctx) }()
@@ -89,7 +89,7 @@ summary_keep = 6
 		t.Fatalf("the daemon ended: %v", err)
 	}
 	token, err := os.ReadFile(paths.TokenFile())
-	check(t, err)
+	failOnError(t, err)
 	w.token = strings.TrimSpace(string(token))
 	w.stop = sync.OnceFunc(func() {
 		cancel()
@@ -103,7 +103,7 @@ summary_keep = 6
 	return w
 }
 
-func check(t *testing.T, err error) {
+func failOnError(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -111,9 +111,9 @@ func check(t *testing.T, err error) {
 }
 
 // modelAsked returns a channel that is closed when the model gets the request of turn i.
-func (w *soakRun) modelAsked(i int) <-chan struct{} { return w.wait(fmt.Sprint(i)) }
+func (w *soakRun) modelAsked(i int) <-chan struct{} { return w.waitChannel(fmt.Sprint(i)) }
 
-func (w *soakRun) wait(turn string) chan struct{} {
+func (w *soakRun) waitChannel(turn string) chan struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	c := w.waiting[turn]
@@ -138,8 +138,8 @@ func (w *soakRun) isFirstRequest(message string) bool {
 
 var word = regexp.MustCompile(`(hello|task|file|search|many|wrong|long|retry|refuse|overflow|slow) (\d+)`)
 
-// reply is the model. It derives the answer from the request alone.
-func (w *soakRun) reply(r llmtest.Request) (llmtest.Answer, bool) {
+// replyTo is the model. It derives the answer from the request alone.
+func (w *soakRun) replyTo(r llmtest.Request) (llmtest.Answer, bool) {
 	w.calls.Add(1)
 	if strings.HasPrefix(r.System, "You shorten the older part") {
 		w.summaries.Add(1)
@@ -167,7 +167,7 @@ func (w *soakRun) reply(r llmtest.Request) (llmtest.Answer, bool) {
 	case "refuse":
 		return llmtest.Answer{Status: http.StatusUnprocessableEntity, Body: `{"error":{"message":"I cannot read this."}}`}, true
 	case "slow":
-		close(w.wait(n))
+		close(w.waitChannel(n))
 		w.mu.Lock()
 		delete(w.waiting, n)
 		w.mu.Unlock()
@@ -196,8 +196,8 @@ func (w *soakRun) reply(r llmtest.Request) (llmtest.Answer, bool) {
 	return llmtest.Answer{Text: "Done with " + kind + " " + n + "."}, true
 }
 
-// say sends a message and returns the answer.
-func (w *soakRun) say(ctx context.Context, session, text string) (string, error) {
+// sendMessage sends a message and returns the answer.
+func (w *soakRun) sendMessage(ctx context.Context, session, text string) (string, error) {
 	body, err := json.Marshal(map[string]string{"text": text})
 	if err != nil {
 		return "", err

@@ -22,9 +22,9 @@ type heldResources struct {
 	database   int64
 }
 
-// measure waits until the daemon is idle, and then counts its resources. It closes idle
+// measureIdle waits until the daemon is idle, and then counts its resources. It closes idle
 // connections, because their number is random.
-func (w *soakRun) measure(ctx context.Context) heldResources {
+func (w *soakRun) measureIdle(ctx context.Context) heldResources {
 	for last, calm := -1, 0; calm < 20 && ctx.Err() == nil; {
 		w.client.CloseIdleConnections()
 		w.model.CloseIdleConnections()
@@ -68,8 +68,8 @@ const (
 	moreFiles      = 6
 )
 
-// judge compares the two measurements. The heap must not grow with the number of turns.
-func (w *soakRun) judge(first, last heldResources) {
+// compareHeld compares the two measurements. The heap must not grow with the number of turns.
+func (w *soakRun) compareHeld(first, last heldResources) {
 	if w.summaries.Load() == 0 {
 		w.t.Error("no conversation was summarized")
 	}
@@ -84,8 +84,8 @@ func (w *soakRun) judge(first, last heldResources) {
 	}
 }
 
-// report returns the work and the measurements as a table for docs/performance.md.
-func (w *soakRun) report(first, last heldResources, took time.Duration) {
+// formatReport returns the work and the measurements as a table for docs/performance.md.
+func (w *soakRun) formatReport(first, last heldResources, took time.Duration) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d turns in %s, %d requests to the model (%d of them for summaries):", last.turns, took.Round(time.Second), w.calls.Load(), w.summaries.Load())
 	for i, k := range kinds {
@@ -105,6 +105,6 @@ func (w *soakRun) report(first, last heldResources, took time.Duration) {
 	fmt.Fprintf(&b, "\nThe database grows by %.1f kB a turn.\n", float64(last.database-first.database)/1e3/float64(max(1, last.turns-first.turns)))
 	w.t.Log(b.String())
 	if file := os.Getenv("HOB_SOAK_REPORT"); file != "" {
-		check(w.t, os.WriteFile(file, []byte(b.String()), 0o600))
+		failOnError(w.t, os.WriteFile(file, []byte(b.String()), 0o600))
 	}
 }

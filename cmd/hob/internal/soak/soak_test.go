@@ -24,23 +24,23 @@ const talkers = 8
 // warm after the first fifth of the turns. From then on, the resources may grow only a little.
 func TestSoak(t *testing.T) {
 	defer goleak.VerifyNone(t)
-	turns := number("HOB_SOAK_TURNS", 400)
+	turns := envNumber("HOB_SOAK_TURNS", 400)
 	w := newSoakRun(t)
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Hour)
 	defer cancel()
 	warm := turns / 5
 	w.runTurns(ctx, 0, warm)
-	first := w.measure(ctx)
+	first := w.measureIdle(ctx)
 	w.runTurns(ctx, warm, turns)
-	last := w.measure(ctx)
+	last := w.measureIdle(ctx)
 	took := time.Since(began)
 	w.stop()
-	w.report(first, last, took)
-	w.judge(first, last)
+	w.formatReport(first, last, took)
+	w.compareHeld(first, last)
 }
 
-func number(env string, def int) int {
+func envNumber(env string, def int) int {
 	if n, err := strconv.Atoi(os.Getenv(env)); err == nil && n > 0 {
 		return n
 	}
@@ -59,7 +59,7 @@ func (w *soakRun) runTurns(ctx context.Context, from, to int) {
 				if i >= to {
 					return
 				}
-				w.turn(ctx, fmt.Sprintf("soak-%d", n), i)
+				w.runTurn(ctx, fmt.Sprintf("soak-%d", n), i)
 				if i%1000 == 999 {
 					w.t.Logf("%d turns", i+1)
 				}
@@ -106,8 +106,8 @@ func kindOf(i int) int {
 	return 0
 }
 
-// turn runs one turn and checks the answer.
-func (w *soakRun) turn(ctx context.Context, session string, i int) {
+// runTurn runs one turn and checks the answer.
+func (w *soakRun) runTurn(ctx context.Context, session string, i int) {
 	k := kinds[kindOf(i)]
 	text := k.words
 	if text[0] != '/' {
@@ -121,7 +121,7 @@ func (w *soakRun) turn(ctx context.Context, session string, i int) {
 		w.interruptTurn(ctx, session, i, text)
 		return
 	}
-	answer, err := w.say(ctx, session, text)
+	answer, err := w.sendMessage(ctx, session, text)
 	if want := fmt.Sprintf("Done with "+k.words+".", i); err != nil || answer == "" || k.sure && answer != want {
 		w.t.Errorf("turn %d (%s): %q, %v", i, k.name, answer, err)
 	}
@@ -132,7 +132,7 @@ func (w *soakRun) interruptTurn(ctx context.Context, session string, i int, text
 	asked := w.modelAsked(i)
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		if _, err := w.say(ctx, session, text); err != nil {
+		if _, err := w.sendMessage(ctx, session, text); err != nil {
 			w.t.Errorf("turn %d, which is stopped: %v", i, err)
 		}
 	})
@@ -141,7 +141,7 @@ func (w *soakRun) interruptTurn(ctx context.Context, session string, i int, text
 	case <-time.After(time.Minute):
 		w.t.Errorf("turn %d: the model got no request", i)
 	}
-	if _, err := w.say(ctx, session, "/stop"); err != nil {
+	if _, err := w.sendMessage(ctx, session, "/stop"); err != nil {
 		w.t.Errorf("turn %d: /stop: %v", i, err)
 	}
 	wg.Wait()

@@ -2,9 +2,9 @@ package wine
 
 import "encoding/binary"
 
-// forwarder returns a 64-bit DLL that exports one function and forwards it to a function of another
+// buildForwarder returns a 64-bit DLL that exports one function and forwards it to a function of another
 // DLL. The file consists of headers and one section with the export table.
-func forwarder(dll, function, to string) []byte {
+func buildForwarder(dll, function, to string) []byte {
 	const (
 		page, block  = 0x1000, 0x200
 		pe, optional = 0x40, 240

@@ -25,8 +25,8 @@ type windows struct {
 	last int
 }
 
-// start creates an installation with the program; its processes end with the test.
-func start(t *testing.T) *windows {
+// startWine creates an installation with the program; its processes end with the test.
+func startWine(t *testing.T) *windows {
 	t.Helper()
 	if testing.Short() || runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
 		t.Skip("the Wine test needs linux/amd64 and is slow")
@@ -46,27 +46,27 @@ func start(t *testing.T) *windows {
 	if err := os.MkdirAll(filepath.Join(w.dir, "home"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(w.end)
-	if out, _, code := w.run("wineboot", "--init"); code != 0 {
+	t.Cleanup(w.endProcesses)
+	if out, _, code := w.runProgram("wineboot", "--init"); code != 0 {
 		t.Skipf("Wine cannot create its environment: %s", out)
 	}
 	w.repairRandom()
 	return w
 }
 
-// end ends all processes in the installation and waits until they have written their data, because
+// endProcesses ends all processes in the installation and waits until they have written their data, because
 // the test deletes the folder.
-func (w *windows) end() {
+func (w *windows) endProcesses() {
 	server := "/usr/lib/wine/wineserver" // Debian's path, which is not on PATH
 	if path, err := exec.LookPath("wineserver"); err == nil {
 		server = path
 	}
 	if _, err := os.Stat(server); err != nil {
-		w.run("wineboot", "--kill")
+		w.runProgram("wineboot", "--kill")
 		return
 	}
-	w.run(server, "--kill")
-	w.run(server, "--wait")
+	w.runProgram(server, "--kill")
+	w.runProgram(server, "--wait")
 }
 
 // repairRandom adds a DLL that all Go programs load and that older versions of Wine lack.
@@ -75,14 +75,14 @@ func (w *windows) repairRandom() {
 	if _, err := os.Stat(path); err == nil {
 		return
 	}
-	if err := os.WriteFile(path, forwarder("bcryptprimitives.dll", "ProcessPrng", "advapi32.SystemFunction036"), 0o600); err != nil {
+	if err := os.WriteFile(path, buildForwarder("bcryptprimitives.dll", "ProcessPrng", "advapi32.SystemFunction036"), 0o600); err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-// run runs a program in the installation. The output goes to files, because a remaining process
+// runProgram runs a program in the installation. The output goes to files, because a remaining process
 // would keep a pipe open.
-func (w *windows) run(name string, args ...string) (stdout, stderr string, code int) {
+func (w *windows) runProgram(name string, args ...string) (stdout, stderr string, code int) {
 	w.t.Helper()
 	w.last++
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -118,26 +118,26 @@ func (w *windows) run(name string, args ...string) (stdout, stderr string, code 
 	return texts[0], texts[1], cmd.ProcessState.ExitCode()
 }
 
-// want runs a command of Hob and checks its exit code and its output.
-func (w *windows) want(code int, says string, args ...string) string {
+// wantHob runs a command of Hob and checks its exit code and its output.
+func (w *windows) wantHob(code int, says string, args ...string) string {
 	w.t.Helper()
-	stdout, stderr, got := w.run("wine", append([]string{w.hob}, args...)...)
+	stdout, stderr, got := w.runProgram("wine", append([]string{w.hob}, args...)...)
 	if both := stdout + stderr; got != code || !strings.Contains(both, says) {
-		w.t.Fatalf("hob %q: exit code %d, output %q; want %d and %q\nlog:\n%s", args, got, both, code, says, w.log())
+		w.t.Fatalf("hob %q: exit code %d, output %q; want %d and %q\nlog:\n%s", args, got, both, code, says, w.readLog())
 	}
 	return stdout
 }
 
-func (w *windows) json(into any, args ...string) {
+func (w *windows) readJSON(into any, args ...string) {
 	w.t.Helper()
-	out := w.want(0, "", append(args, "--json")...)
+	out := w.wantHob(0, "", append(args, "--json")...)
 	if err := json.Unmarshal([]byte(out), into); err != nil {
 		w.t.Fatalf("hob %q --json: %v in %q", args, err, out)
 	}
 }
 
-// log returns the log of the daemon.
-func (w *windows) log() string {
+// readLog returns the log of the daemon.
+func (w *windows) readLog() string {
 	found, _ := filepath.Glob(filepath.Join(w.dir, "prefix", "drive_c", "users", "*", "AppData", "*", "*", "logs", "hob.log"))
 	if len(found) == 0 {
 		found, _ = filepath.Glob(filepath.Join(w.dir, "prefix", "drive_c", "users", "*", "AppData", "*", "*", "hob.log"))
@@ -151,63 +151,63 @@ func (w *windows) log() string {
 }
 
 func TestWine(t *testing.T) {
-	w := start(t)
-	w.want(0, "hob v1.2.3", "version")
-	w.want(3, "Hob is not running", "status")
-	w.want(0, "127.0.0.1:0", "config", "set", "web.listen", "127.0.0.1:0")
+	w := startWine(t)
+	w.wantHob(0, "hob v1.2.3", "version")
+	w.wantHob(3, "Hob is not running", "status")
+	w.wantHob(0, "127.0.0.1:0", "config", "set", "web.listen", "127.0.0.1:0")
 
 	t.Log("without a daemon")
-	w.want(0, "flowerpot", "ask", "remember that the spare key is under the flowerpot")
-	w.want(0, "flowerpot", "ask", "what did I ask you to remember?")
+	w.wantHob(0, "flowerpot", "ask", "remember that the spare key is under the flowerpot")
+	w.wantHob(0, "flowerpot", "ask", "what did I ask you to remember?")
 
 	t.Log("with one")
-	w.want(0, "Hob is ready", "start")
-	w.want(0, "Hob was already running", "start")
-	w.want(1, "a daemon is already running", "start", "--foreground")
-	w.want(0, "windows/amd64", "status")
-	w.want(0, "milk", "ask", "add milk to my tasks")
-	w.want(0, "flowerpot", "ask", "what did I ask you to remember?")
+	w.wantHob(0, "Hob is ready", "start")
+	w.wantHob(0, "Hob was already running", "start")
+	w.wantHob(1, "a daemon is already running", "start", "--foreground")
+	w.wantHob(0, "windows/amd64", "status")
+	w.wantHob(0, "milk", "ask", "add milk to my tasks")
+	w.wantHob(0, "flowerpot", "ask", "what did I ask you to remember?")
 	w.checkDoctor()
 
 	t.Log("stopped and started again")
-	w.want(0, "Hob has stopped", "stop")
-	w.want(3, "not running", "stop")
-	w.want(0, "Hob is ready", "start")
-	w.tasks("milk")
+	w.wantHob(0, "Hob has stopped", "stop")
+	w.wantHob(3, "not running", "stop")
+	w.wantHob(0, "Hob is ready", "start")
+	w.expectTasks("milk")
 
 	t.Log("killed and started again")
-	w.want(0, "bread", "ask", "add bread to my tasks")
+	w.wantHob(0, "bread", "ask", "add bread to my tasks")
 	var s struct {
 		PID int `json:"pid"`
 	}
-	w.json(&s, "status")
-	if out, errs, code := w.run("wine", "taskkill", "/f", "/pid", strconv.Itoa(s.PID)); code != 0 {
+	w.readJSON(&s, "status")
+	if out, errs, code := w.runProgram("wine", "taskkill", "/f", "/pid", strconv.Itoa(s.PID)); code != 0 {
 		t.Fatalf("taskkill: %d %s%s", code, out, errs)
 	}
-	w.want(3, "Hob is not running", "status")
-	w.want(0, "Hob is ready", "start")
-	w.tasks("bread", "milk") // the newest first
-	w.conversation("add milk to my tasks", "add bread to my tasks")
-	w.want(0, "Hob has stopped", "stop")
-	for line := range strings.Lines(w.log()) {
+	w.wantHob(3, "Hob is not running", "status")
+	w.wantHob(0, "Hob is ready", "start")
+	w.expectTasks("bread", "milk") // the newest first
+	w.expectConversation("add milk to my tasks", "add bread to my tasks")
+	w.wantHob(0, "Hob has stopped", "stop")
+	for line := range strings.Lines(w.readLog()) {
 		if strings.Contains(line, "level=ERROR") || strings.Contains(line, "the index is behind") {
 			t.Errorf("logged: %s", line)
 		}
 	}
 
 	t.Log("with the session")
-	w.want(0, "Not installed", "service", "status")
-	w.want(0, "Hob starts when you log in", "service", "install")
-	w.want(0, `Installed: run, HKCU\Software\Microsoft\Windows\CurrentVersion\Run\Hob`, "service", "status")
-	w.want(0, "", "service", "uninstall")
-	w.want(0, "Not installed", "service", "status")
+	w.wantHob(0, "Not installed", "service", "status")
+	w.wantHob(0, "Hob starts when you log in", "service", "install")
+	w.wantHob(0, `Installed: run, HKCU\Software\Microsoft\Windows\CurrentVersion\Run\Hob`, "service", "status")
+	w.wantHob(0, "", "service", "uninstall")
+	w.wantHob(0, "Not installed", "service", "status")
 }
 
 // checkDoctor runs the doctor checks that work the same under Wine and Windows, and fails on an error.
 func (w *windows) checkDoctor() {
 	w.t.Helper()
 	var checks []struct{ Name, State, Cause string }
-	w.json(&checks, "doctor")
+	w.readJSON(&checks, "doctor")
 	seen := 0
 	for _, c := range checks {
 		switch c.Name {
@@ -223,10 +223,10 @@ func (w *windows) checkDoctor() {
 	}
 }
 
-func (w *windows) tasks(want ...string) {
+func (w *windows) expectTasks(want ...string) {
 	w.t.Helper()
 	var list []struct{ Title string }
-	w.json(&list, "task", "list")
+	w.readJSON(&list, "task", "list")
 	var got []string
 	for _, t := range list {
 		got = append(got, t.Title)
@@ -236,10 +236,10 @@ func (w *windows) tasks(want ...string) {
 	}
 }
 
-// conversation checks that the conversation of the command line contains the messages.
-func (w *windows) conversation(said ...string) {
+// expectConversation checks that the conversation of the command line contains the messages.
+func (w *windows) expectConversation(said ...string) {
 	w.t.Helper()
-	text := w.want(0, "", "session", "show", "cli")
+	text := w.wantHob(0, "", "session", "show", "cli")
 	for _, s := range said {
 		if !strings.Contains(text, s) {
 			w.t.Errorf("the conversation lacks %q: %s", s, text)

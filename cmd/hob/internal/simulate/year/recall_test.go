@@ -18,8 +18,8 @@ import (
 	"hob/platform/store"
 )
 
-// memory opens a memory with the rows of a year.
-func memory(t *testing.T, y Year) (*store.Store, *knowledge.Base) {
+// openMemory opens a memory with the rows of a year.
+func openMemory(t *testing.T, y Year) (*store.Store, *knowledge.Base) {
 	t.Helper()
 	dir := t.TempDir()
 	st, err := store.Open(t.Context(), filepath.Join(dir, "hob.db"), append(knowledge.Migrations(), graph.Migrations(), prompt.Migrations()), store.Options{})
@@ -43,7 +43,7 @@ func memory(t *testing.T, y Year) (*store.Store, *knowledge.Base) {
 	for part := range slices.Chunk(y.Rows, 200) {
 		if err := st.Write(t.Context(), func(tx *store.Tx) error {
 			for _, r := range part {
-				if err := put(tx, b, r); err != nil {
+				if err := putRow(tx, b, r); err != nil {
 					return err
 				}
 			}
@@ -68,8 +68,8 @@ const tokens = 600
 
 var rows int
 
-// put stores a row in the same way as the package that owns its kind.
-func put(tx *store.Tx, b *knowledge.Base, r Row) error {
+// putRow stores a row in the same way as the package that owns its kind.
+func putRow(tx *store.Tx, b *knowledge.Base, r Row) error {
 	rows++
 	src := provenance.Owner
 	switch {
@@ -121,7 +121,7 @@ func TestAutomaticRecall(t *testing.T) {
 		}
 	}
 	y := Generate(from, end, questions)
-	st, base := memory(t, y)
+	st, base := openMemory(t, y)
 	b, err := prompt.New(prompt.Options{Store: st, Memory: base})
 	if err != nil {
 		t.Fatal(err)

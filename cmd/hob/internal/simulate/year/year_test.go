@@ -43,8 +43,8 @@ type Year struct {
 //go:embed texts.txt
 var texts string
 
-// section returns the lines of a section of texts.txt.
-func section(name string) (out []string) {
+// readSection returns the lines of a section of texts.txt.
+func readSection(name string) (out []string) {
 	_, rest, ok := strings.Cut(texts, "\n# "+name+"\n")
 	if !ok {
 		panic("year: no section " + name)
@@ -81,7 +81,7 @@ func Generate(seed uint64, end time.Time, n int) Year {
 	g.addNoise()
 	slices.SortStableFunc(g.y.Rows, func(a, b Row) int { return a.At.Compare(b.At) })
 	g.y.Questions = g.chooseQuestions(n)
-	g.y.Irrelevant = section("irrelevant")
+	g.y.Irrelevant = readSection("irrelevant")
 	return g.y
 }
 
@@ -115,25 +115,25 @@ func (g *generator) chooseQuestions(n int) (out []Question) {
 	return out
 }
 
-func (g *generator) pick(list []string) string { return list[g.IntN(len(list))] }
+func (g *generator) pickOne(list []string) string { return list[g.IntN(len(list))] }
 
-// day returns a random time in a part of the year. from and to are fractions of the year.
-func (g *generator) day(from, to float64) time.Time {
+// randomDay returns a random time in a part of the year. from and to are fractions of the year.
+func (g *generator) randomDay(from, to float64) time.Time {
 	x := from + (to-from)*g.Float64()
 	return g.start.Add(time.Duration(x * 365 * 24 * float64(time.Hour))).Truncate(time.Minute)
 }
 
-func (g *generator) add(r Row) {
+func (g *generator) addRow(r Row) {
 	g.y.Rows = append(g.y.Rows, r)
 }
 
-func (g *generator) ask(category, text, want string) {
+func (g *generator) addQuestion(category, text, want string) {
 	g.y.Questions = append(g.y.Questions, Question{category, text, want})
 }
 
 // inventPeople makes 40 people. Some share their first name.
 func (g *generator) inventPeople() {
-	first, last := section("first names"), section("last names")
+	first, last := readSection("first names"), readSection("last names")
 	g.Shuffle(len(last), func(i, j int) { last[i], last[j] = last[j], last[i] })
 	for i := range 40 {
 		g.people = append(g.people, first[i%len(first)]+" "+last[i])
@@ -160,8 +160,8 @@ func (g *generator) referTo(p string) string {
 	return p
 }
 
-// value returns a value for a placeholder such as {city}, or "" for an unknown placeholder.
-func (g *generator) value(name string) string {
+// randomValue returns a value for a placeholder such as {city}, or "" for an unknown placeholder.
+func (g *generator) randomValue(name string) string {
 	switch name {
 	case "date":
 		return g.start.AddDate(0, 0, g.IntN(365)).Format("2 January")
@@ -178,13 +178,13 @@ func (g *generator) value(name string) string {
 	case "year":
 		return strconv.Itoa(2027 + g.IntN(8))
 	case "person":
-		return g.pick(g.people)
+		return g.pickOne(g.people)
 	}
-	return g.pick(section(name))
+	return g.pickOne(readSection(name))
 }
 
-// fill replaces the placeholders of texts by the same values.
-func (g *generator) fill(values map[string]string, list ...string) []string {
+// fillTexts replaces the placeholders of texts by the same values.
+func (g *generator) fillTexts(values map[string]string, list ...string) []string {
 	out := slices.Clone(list)
 	for i, s := range out {
 		for {
@@ -196,7 +196,7 @@ func (g *generator) fill(values map[string]string, list ...string) []string {
 			name := s[from+1 : to]
 			if values[name] == "" {
 				kind, _, _ := strings.Cut(name, ":")
-				values[name] = g.value(kind)
+				values[name] = g.randomValue(kind)
 			}
 			s = s[:from] + values[name] + s[to+1:]
 		}
@@ -212,8 +212,8 @@ type template struct {
 	want       string
 }
 
-func templates(name string) (out []template) {
-	for _, line := range section(name) {
+func readTemplates(name string) (out []template) {
+	for _, line := range readSection(name) {
 		f := strings.Split(line, "|")
 		if len(f) != 3 {
 			panic("year: " + line)
@@ -231,7 +231,7 @@ func templates(name string) (out []template) {
 
 // addPersonFacts adds facts about people, corrects some, and relates people to each other.
 func (g *generator) addPersonFacts() {
-	list := templates("about people")
+	list := readTemplates("about people")
 	job := map[string]string{}
 	for _, p := range g.people {
 		for i := range list {
@@ -244,47 +244,47 @@ func (g *generator) addPersonFacts() {
 				category = "namesake"
 			}
 			values := map[string]string{"p": p}
-			said := g.fill(values, g.pick(t.says), t.want)
-			g.add(Row{Kind: "fact", Text: said[0], At: g.day(0, 0.6)})
+			said := g.fillTexts(values, g.pickOne(t.says), t.want)
+			g.addRow(Row{Kind: "fact", Text: said[0], At: g.randomDay(0, 0.6)})
 			if g.IntN(4) == 0 && t.want != "" && strings.Contains(t.says[0], " at {company}") || g.IntN(4) == 0 && strings.Contains(t.says[0], "{city}") {
 				values = map[string]string{"p": p}
-				if again := g.fill(values, t.says[len(t.says)-1], t.want); again[1] != said[1] {
+				if again := g.fillTexts(values, t.says[len(t.says)-1], t.want); again[1] != said[1] {
 					said, category = again, "correction"
-					g.add(Row{Kind: "fact", Text: said[0], At: g.day(0.65, 0.95)})
+					g.addRow(Row{Kind: "fact", Text: said[0], At: g.randomDay(0.65, 0.95)})
 				}
 			}
 			if strings.Contains(t.says[0], "{company}") {
 				job[p] = said[1]
 			}
 			values["p"] = g.referTo(p)
-			g.ask(category, g.fill(values, g.pick(t.asks))[0], said[1])
+			g.addQuestion(category, g.fillTexts(values, g.pickOne(t.asks))[0], said[1])
 		}
 	}
 	for i := 0; i+1 < len(g.people); i += 2 {
 		a, b := g.people[i], g.people[i+1]
-		g.add(Row{Kind: "fact", Text: a + " is married to " + b, At: g.day(0, 0.9)})
-		g.ask("relation", "who is "+g.referTo(a)+" married to?", b)
+		g.addRow(Row{Kind: "fact", Text: a + " is married to " + b, At: g.randomDay(0, 0.9)})
+		g.addQuestion("relation", "who is "+g.referTo(a)+" married to?", b)
 		if job[b] != "" {
-			g.ask("relation", "Where does "+g.referTo(a)+"'s spouse work?", job[b])
+			g.addQuestion("relation", "Where does "+g.referTo(a)+"'s spouse work?", job[b])
 		}
 	}
 }
 
 // addOwnFacts adds what the user says about himself. Every third fact is corrected later.
 func (g *generator) addOwnFacts() {
-	for i, t := range templates("about me") {
+	for i, t := range readTemplates("about me") {
 		values := map[string]string{}
-		said := g.fill(values, g.pick(t.says), t.want)
-		g.add(Row{Kind: "fact", Text: said[0], At: g.day(0, 0.6)})
+		said := g.fillTexts(values, g.pickOne(t.says), t.want)
+		g.addRow(Row{Kind: "fact", Text: said[0], At: g.randomDay(0, 0.6)})
 		category := "fact about me"
 		if i%3 == 0 {
-			if again := g.fill(map[string]string{}, t.says[0], t.want); again[1] != said[1] && t.want != "" {
+			if again := g.fillTexts(map[string]string{}, t.says[0], t.want); again[1] != said[1] && t.want != "" {
 				said, category = again, "correction"
-				g.add(Row{Kind: "fact", Text: said[0], At: g.day(0.65, 0.95)})
+				g.addRow(Row{Kind: "fact", Text: said[0], At: g.randomDay(0.65, 0.95)})
 			}
 		}
 		for _, q := range t.asks {
-			g.ask(category, q, said[1])
+			g.addQuestion(category, q, said[1])
 		}
 	}
 }
@@ -293,19 +293,19 @@ func (g *generator) addOwnFacts() {
 func (g *generator) addNotesAndDocuments() {
 	for _, kind := range []string{"note", "chunk"} {
 		name := map[string]string{"note": "notes", "chunk": "documents"}[kind]
-		for i, t := range templates(name) {
-			said := g.fill(map[string]string{}, append([]string{t.says[1], t.want}, t.asks...)...)
-			r := Row{Kind: kind, Title: t.says[0], Text: said[0], At: g.day(0, 0.95), Outside: kind == "chunk" && i%2 == 0}
+		for i, t := range readTemplates(name) {
+			said := g.fillTexts(map[string]string{}, append([]string{t.says[1], t.want}, t.asks...)...)
+			r := Row{Kind: kind, Title: t.says[0], Text: said[0], At: g.randomDay(0, 0.95), Outside: kind == "chunk" && i%2 == 0}
 			if kind == "chunk" {
 				r.Group, r.Pos = "doc"+strconv.Itoa(i), 1
-				filler := section("filler")
+				filler := readSection("filler")
 				for j := range 3 {
-					g.add(Row{Kind: kind, Title: r.Title, Text: g.pick(filler) + " " + g.pick(filler), Group: r.Group, Pos: j + 2, At: r.At, Outside: r.Outside})
+					g.addRow(Row{Kind: kind, Title: r.Title, Text: g.pickOne(filler) + " " + g.pickOne(filler), Group: r.Group, Pos: j + 2, At: r.At, Outside: r.Outside})
 				}
 			}
-			g.add(r)
+			g.addRow(r)
 			for _, q := range said[2:] {
-				g.ask(strings.TrimSuffix(name, "s"), q, said[1])
+				g.addQuestion(strings.TrimSuffix(name, "s"), q, said[1])
 			}
 		}
 	}
@@ -315,55 +315,55 @@ func (g *generator) addNotesAndDocuments() {
 func (g *generator) addConversation(at time.Time, lines ...string) {
 	g.group++
 	for i, s := range lines {
-		g.add(Row{Kind: "turn", Text: s, Speaker: []string{"owner", "hob"}[i%2], Group: "chat" + strconv.Itoa(g.group), Pos: i + 1, At: at.Add(time.Duration(i) * time.Minute)})
+		g.addRow(Row{Kind: "turn", Text: s, Speaker: []string{"owner", "hob"}[i%2], Group: "chat" + strconv.Itoa(g.group), Pos: i + 1, At: at.Add(time.Duration(i) * time.Minute)})
 	}
 }
 
 // addEvents adds events that the user mentions in conversations.
 func (g *generator) addEvents() {
-	small, replies := section("small talk"), section("replies")
-	for _, t := range templates("events") {
+	small, replies := readSection("small talk"), readSection("replies")
+	for _, t := range readTemplates("events") {
 		for range 2 {
 			values := map[string]string{}
-			said := g.fill(values, g.pick(t.says), t.want)
-			lines := []string{g.pick(small), g.pick(replies), said[0], g.pick(replies)}
+			said := g.fillTexts(values, g.pickOne(t.says), t.want)
+			lines := []string{g.pickOne(small), g.pickOne(replies), said[0], g.pickOne(replies)}
 			if g.IntN(2) == 0 {
-				lines = append(lines, g.pick(small), g.pick(replies))
+				lines = append(lines, g.pickOne(small), g.pickOne(replies))
 			}
-			g.addConversation(g.day(0, 0.97), lines...)
-			g.ask("conversation", g.fill(values, g.pick(t.asks))[0], said[1])
+			g.addConversation(g.randomDay(0, 0.97), lines...)
+			g.addQuestion("conversation", g.fillTexts(values, g.pickOne(t.asks))[0], said[1])
 		}
 	}
 }
 
 // addMail adds emails.
 func (g *generator) addMail() {
-	for _, t := range templates("mail") {
+	for _, t := range readTemplates("mail") {
 		for range 2 {
 			values := map[string]string{}
-			said := g.fill(values, t.says[0], t.says[1], t.want)
+			said := g.fillTexts(values, t.says[0], t.says[1], t.want)
 			g.order++
-			g.add(Row{Kind: "chunk", Title: said[0], Text: said[1], Group: "mail" + strconv.Itoa(g.order), At: g.day(0, 0.97), Outside: true})
-			g.ask("mail", g.fill(values, g.pick(t.asks))[0], said[2])
+			g.addRow(Row{Kind: "chunk", Title: said[0], Text: said[1], Group: "mail" + strconv.Itoa(g.order), At: g.randomDay(0, 0.97), Outside: true})
+			g.addQuestion("mail", g.fillTexts(values, g.pickOne(t.asks))[0], said[2])
 		}
 	}
 }
 
 // addNoise adds rows that answer no question.
 func (g *generator) addNoise() {
-	small, replies, news, filler := section("small talk"), section("replies"), section("newsletters"), section("filler")
+	small, replies, news, filler := readSection("small talk"), readSection("replies"), readSection("newsletters"), readSection("filler")
 	for range 700 {
 		lines := make([]string, 0, 6)
 		for range 1 + g.IntN(3) {
-			lines = append(lines, g.pick(small), g.pick(replies))
+			lines = append(lines, g.pickOne(small), g.pickOne(replies))
 		}
-		g.addConversation(g.day(0, 0.99), lines...)
+		g.addConversation(g.randomDay(0, 0.99), lines...)
 	}
 	for i := range 400 {
-		s := g.fill(map[string]string{}, g.pick(news))[0]
-		g.add(Row{Kind: "chunk", Title: s[:min(len(s), 40)], Text: s + " " + g.pick(filler), Group: "news" + strconv.Itoa(i), At: g.day(0, 1), Outside: true})
+		s := g.fillTexts(map[string]string{}, g.pickOne(news))[0]
+		g.addRow(Row{Kind: "chunk", Title: s[:min(len(s), 40)], Text: s + " " + g.pickOne(filler), Group: "news" + strconv.Itoa(i), At: g.randomDay(0, 1), Outside: true})
 	}
 	for range 150 {
-		g.add(Row{Kind: "task", Text: g.fill(map[string]string{}, g.pick(section("tasks")))[0], At: g.day(0, 1)})
+		g.addRow(Row{Kind: "task", Text: g.fillTexts(map[string]string{}, g.pickOne(readSection("tasks")))[0], At: g.randomDay(0, 1)})
 	}
 }
