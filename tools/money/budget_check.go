@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"slices"
 	"strings"
 	"time"
 
@@ -76,9 +77,9 @@ func (d Deps) budgetCheck() tools.Tool {
 		Summary: func(in budgetIn) string {
 			switch in.Action {
 			case "set":
-				return strings.Join(strings.Fields(fmt.Sprintf("Set the budget for %s to %s %s per %s", budgetName(normalizeCategory(in.Category)), in.Limit, in.Currency, cmp.Or(in.Period, "month"))), " ")
+				return strings.Join(strings.Fields(fmt.Sprintf("Set the budget for %s to %s %s per %s", budgetName(cleanCategory(in.Category)), in.Limit, in.Currency, cmp.Or(in.Period, "month"))), " ")
 			case "remove":
-				return "Remove the budget for " + budgetName(normalizeCategory(in.Category))
+				return "Remove the budget for " + budgetName(cleanCategory(in.Category))
 			}
 			return "Check the budgets"
 		},
@@ -89,7 +90,7 @@ func (d Deps) budgetCheck() tools.Tool {
 			return tools.CallAssessment{}
 		},
 		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in budgetIn) (tools.Result, error) {
-			in.Category = normalizeCategory(in.Category)
+			in.Category = cleanCategory(in.Category)
 			period, err := parseBudgetPeriod(in.Period)
 			if err != nil {
 				return tools.Result{}, err
@@ -132,13 +133,13 @@ func (d Deps) changeBudget(tx *store.Tx, c tools.Call, in budgetIn, period strin
 	if err != nil {
 		return tools.Result{}, err
 	}
-	list, err := queryBudgets(tx, `WHERE category = ? AND period = ? AND currency = ?`, in.Category, period, currency)
+	list, err := queryBudgets(tx, `WHERE period = ? AND currency = ?`, period, currency)
 	if err != nil {
 		return tools.Result{}, err
 	}
 	var u budgetUndo
-	if len(list) > 0 {
-		u.Before = &list[0]
+	if i := slices.IndexFunc(list, func(b budget) bool { return strings.EqualFold(b.Category, in.Category) }); i >= 0 {
+		u.Before, in.Category = &list[i], list[i].Category
 	}
 	r := tools.Result{Source: provenance.Tool}
 	if in.Action == "remove" {
@@ -368,9 +369,9 @@ func countDays(from, to time.Time) int {
 	return int(utc(to).Sub(utc(from)) / (24 * time.Hour))
 }
 
-// isSameCategory compares categories without regard to the plural.
+// isSameCategory compares categories without regard to case and the plural.
 func isSameCategory(a, b string) bool {
-	have, want := strings.Fields(a), strings.Fields(b)
+	have, want := strings.Fields(strings.ToLower(a)), strings.Fields(strings.ToLower(b))
 	if len(have) != len(want) {
 		return false
 	}

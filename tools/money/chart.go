@@ -16,7 +16,7 @@ import (
 func (d Deps) drawSpending(in spendingIn, rows []Expense, totals, sums []Total, words string) ([]string, error) {
 	title := "Spending " + words
 	if in.Category != "" {
-		title = "Spending on " + textnorm.Ellipsize(normalizeCategory(in.Category), 40) + " " + words
+		title = "Spending on " + textnorm.Ellipsize(cleanCategory(in.Category), 40) + " " + words
 	}
 	var p plot.Picture
 	var err error

@@ -113,7 +113,7 @@ func (d Deps) runImport(_ context.Context, tx *store.Tx, c tools.Call, in import
 		return tools.Result{}, err
 	}
 	i := importer{
-		Deps: d, tx: tx, call: c, statement: s, account: cmp.Or(strings.TrimSpace(in.Account), s.Account), fallback: cmp.Or(normalizeCategory(in.Category), "other"),
+		Deps: d, tx: tx, call: c, statement: s, account: cmp.Or(strings.TrimSpace(in.Account), s.Account), fallback: cmp.Or(cleanCategory(in.Category), "other"),
 		source: provenance.Worst(c.Provenance), out: importOut{File: filepath.Base(f.Path), Format: s.Format, Batch: shortid.New("b"), Notes: s.Notes, Source: sourceOfFile(f)},
 	}
 	if f.Source.Tainted() {
@@ -259,7 +259,7 @@ func (i *importer) storeEntry(e bankfile.Entry, key string) (x Expense, isNew bo
 	vendor := textnorm.Ellipsize(cmp.Or(e.Payee, e.Memo), 100)
 	x = Expense{
 		ID: shortid.New("x"), Amount: amount.Format(e.Minor, e.Currency), Currency: e.Currency, Vendor: vendor, Day: e.Day, Provenance: i.source,
-		CreatedAt: i.call.Now.UTC().Truncate(time.Millisecond), minor: e.Minor, Category: cmp.Or(normalizeCategory(e.Category), i.learned.findCategory(vendor), i.fallback),
+		CreatedAt: i.call.Now.UTC().Truncate(time.Millisecond), minor: e.Minor, Category: cmp.Or(cleanCategory(e.Category), i.learned.findCategory(vendor), i.fallback),
 	}
 	if e.Payee != "" {
 		x.Note = textnorm.Ellipsize(e.Memo, 300)

@@ -97,7 +97,7 @@ func (d Deps) parseExpense(c tools.Call, in logExpenseIn) (Expense, time.Time, e
 		return Expense{}, time.Time{}, err
 	}
 	e := Expense{
-		ID: shortid.New("x"), Amount: amount.Format(minor, cur), Currency: cur, Category: normalizeCategory(in.Category), Vendor: textnorm.Ellipsize(in.Vendor, 100),
+		ID: shortid.New("x"), Amount: amount.Format(minor, cur), Currency: cur, Category: cleanCategory(in.Category), Vendor: textnorm.Ellipsize(in.Vendor, 100),
 		Note: textnorm.Ellipsize(in.Note, 500), Day: day.Format(time.DateOnly), Provenance: provenance.Worst(c.Provenance), CreatedAt: c.Now.UTC().Truncate(time.Millisecond), minor: minor,
 	}
 	if e.Category == "" {

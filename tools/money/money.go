@@ -175,7 +175,7 @@ func queryExpenses(q store.Querier, tail string, args ...any) (out []Expense, er
 	return out, rows.Err()
 }
 
-// normalizeCategory normalizes a category name.
-func normalizeCategory(s string) string {
-	return strings.ToLower(textnorm.Ellipsize(strings.Join(strings.Fields(s), " "), 60))
+// cleanCategory trims a category name. It keeps the capitals: comparisons ignore case.
+func cleanCategory(s string) string {
+	return textnorm.Ellipsize(strings.Join(strings.Fields(s), " "), 60)
 }

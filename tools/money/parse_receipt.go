@@ -156,7 +156,7 @@ func (d Deps) expenseOfReceipt(tx *store.Tx, c tools.Call, in receiptIn, r recei
 			return s, true, nil
 		}
 	}
-	category := normalizeCategory(in.Category)
+	category := cleanCategory(in.Category)
 	if category == "" {
 		learned, err := learnedCategories(tx)
 		if err != nil {

@@ -131,7 +131,7 @@ func (d Deps) addRecurring(tx *store.Tx, c tools.Call, in recurringIn) (tools.Re
 		day = m.Time.In(c.Now.Location())
 	}
 	r := recurringCost{
-		ID: shortid.New("r"), Name: name, Category: cmp.Or(normalizeCategory(in.Category), "other"), Amount: amount.Format(minor, currency), Currency: currency,
+		ID: shortid.New("r"), Name: name, Category: cmp.Or(cleanCategory(in.Category), "other"), Amount: amount.Format(minor, currency), Currency: currency,
 		Period: cmp.Or(period, "month"), Day: day.Format(time.DateOnly), Source: provenance.Worst(c.Provenance), Created: c.Now.UTC(), minor: minor,
 	}
 	if err := insertRecurring(tx, r); err != nil {

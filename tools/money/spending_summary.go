@@ -58,7 +58,7 @@ func (d Deps) runSummary(ctx context.Context, c tools.Call, in spendingIn) (tool
 		source = provenance.Outside
 	}
 	data := map[string]any{"from": from, "to": to, "by_category": totals, "total": sums, "count": len(rows), "expenses": rows}
-	r := tools.Result{Source: source, Text: summaryText(totals, sums, len(rows), words, normalizeCategory(in.Category)), Data: data}
+	r := tools.Result{Source: source, Text: summaryText(totals, sums, len(rows), words, cleanCategory(in.Category)), Data: data}
 	if in.Chart == "" || len(rows) == 0 {
 		return r, nil
 	}
@@ -74,11 +74,11 @@ func (d Deps) runSummary(ctx context.Context, c tools.Call, in spendingIn) (tool
 // isAbout reports whether the category of an expense contains all words of a category, in the singular or the
 // plural, so that "presents" includes "present for Lily", or whether its vendor or note contains the category.
 func isAbout(e Expense, category string) bool {
-	want := normalizeCategory(category)
+	want := strings.ToLower(cleanCategory(category))
 	if strings.Contains(strings.ToLower(e.Vendor), want) || strings.Contains(strings.ToLower(e.Note), want) {
 		return true
 	}
-	have := strings.Fields(e.Category)
+	have := strings.Fields(strings.ToLower(e.Category))
 	return !slices.ContainsFunc(strings.Fields(want), func(w string) bool {
 		return !slices.ContainsFunc(have, func(h string) bool { return trimPlural(h) == trimPlural(w) })
 	})
@@ -111,9 +111,14 @@ func sumTotals(rows []Expense) (byCategory, sums []Total) {
 		list[i].Amount = amount.Format(list[i].minor, e.Currency)
 		return list
 	}
+	spelling := map[string]string{} // of a category that was written with and without capitals: the one with capitals
+	for _, e := range rows {
+		key := strings.ToLower(e.Category)
+		spelling[key] = min(cmp.Or(spelling[key], e.Category), e.Category)
+	}
 	byCategory, sums = []Total{}, []Total{}
 	for _, e := range rows {
-		byCategory = add(byCategory, e.Category, e)
+		byCategory = add(byCategory, spelling[strings.ToLower(e.Category)], e)
 		sums = add(sums, "", e)
 	}
 	order := func(x, y Total) int {
