@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -334,6 +335,8 @@ func checkSpec(s Spec) error {
 		return bad("%v", err)
 	}
 	switch {
+	case s.Priority != "" && (s.Mode != Remind || !slices.Contains(Priorities(), s.Priority)):
+		return bad("the priority %q is not valid; give a reminder one of %s", s.Priority, strings.Join(Priorities(), ", "))
 	case s.ID == "":
 		return bad("the id is empty")
 	case len([]rune(s.Action)) > maxAction:

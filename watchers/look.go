@@ -152,11 +152,25 @@ func (m *Manager) Upcoming(ctx context.Context, from, to time.Time) ([]Occurrenc
 	return out, nil
 }
 
+// Priorities returns the values of Spec.Priority, the lowest first.
+func Priorities() []string { return []string{"low", "medium", "high", "critical"} }
+
+// PriorityWords describes the priority of a reminder: "high priority". It returns "" for the default.
+func (s Spec) PriorityWords() string {
+	if s.Priority == "" {
+		return ""
+	}
+	return s.Priority + " priority"
+}
+
 // Describe describes the source and the action of a watcher in plain words.
 func (m *Manager) Describe(s Spec) string {
 	what := m.describeConfig(s)
 	if pace := s.PollPolicy.describePace(); pace != "" {
 		what += " (" + pace + ")"
+	}
+	if p := s.PriorityWords(); p != "" {
+		what += " (" + p + ")"
 	}
 	switch {
 	case s.Action == "":

@@ -150,7 +150,7 @@ func New(opt Options) (*Manager, error) {
 
 // Migrations returns the manager's own tables.
 func Migrations() []store.MigrationSet {
-	return []store.MigrationSet{{Owner: "watchers", Steps: []string{tables, makers, polls, sources, listeners, zones, heldTables, silenceTables, intents}}}
+	return []store.MigrationSet{{Owner: "watchers", Steps: []string{tables, makers, polls, sources, listeners, zones, heldTables, silenceTables, intents, priorities}}}
 }
 
 // AllMigrations returns the tables of the manager and the drivers.

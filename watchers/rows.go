@@ -46,7 +46,10 @@ const sources = `ALTER TABLE watchers ADD COLUMN source TEXT NOT NULL DEFAULT ''
 // zones adds the zone in which next_at and last_at were computed; "" means the current zone.
 const zones = `ALTER TABLE watchers ADD COLUMN zone TEXT NOT NULL DEFAULT ''`
 
-const columns = "id, kind, title, config, mode, action, report, missed, provenance, state, created_at, fired_at, fired, next_at, last_at, last_error, agent, every, active_hours, per_day, source, zone"
+// priorities adds the priority of a reminder; see Spec.Priority.
+const priorities = `ALTER TABLE watchers ADD COLUMN priority TEXT NOT NULL DEFAULT ''`
+
+const columns = "id, kind, title, config, mode, action, report, missed, provenance, state, created_at, fired_at, fired, next_at, last_at, last_error, agent, every, active_hours, per_day, source, zone, priority"
 
 // row is a Spec with the manager's internal fields.
 type row struct {
@@ -116,7 +119,7 @@ func (m *Manager) scanRow(s interface{ Scan(...any) error }) (row, error) {
 	var created, fired, next, last int64
 	err := s.Scan(&r.ID, &r.Kind, &r.Title, &config, &r.Mode, &r.Action, &r.Report, &r.Missed, (*string)(&r.Provenance),
 		&r.State, &created, &fired, &r.Fired, &next, &last, &r.LastError, &r.Agent,
-		&r.Every, &r.Hours, &r.PerDay, &r.Source, &r.Zone)
+		&r.Every, &r.Hours, &r.PerDay, &r.Source, &r.Zone, &r.Priority)
 	if err != nil {
 		return row{}, fmt.Errorf("watchers: read watchers: %w", err)
 	}
@@ -126,10 +129,10 @@ func (m *Manager) scanRow(s interface{ Scan(...any) error }) (row, error) {
 }
 
 func insertRow(tx *store.Tx, s Spec) error {
-	_, err := tx.Exec("INSERT INTO watchers ("+columns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?)",
+	_, err := tx.Exec("INSERT INTO watchers ("+columns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?)",
 		s.ID, s.Kind, s.Title, string(s.Config), string(s.Mode), s.Action, s.Report, string(s.Missed), string(s.Provenance),
 		string(s.State), store.Millis(s.CreatedAt), store.Millis(s.FiredAt), s.Fired, store.Millis(s.NextAt), s.LastError, s.Agent,
-		s.Every, s.Hours, s.PerDay, s.Source, s.Zone)
+		s.Every, s.Hours, s.PerDay, s.Source, s.Zone, s.Priority)
 	if err != nil {
 		return fmt.Errorf("watchers: store watcher: %w", err)
 	}

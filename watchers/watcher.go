@@ -73,6 +73,8 @@ type Spec struct {
 	// "template:housekeeper".
 	Source string        `json:"source,omitempty"`
 	Missed MisfirePolicy `json:"missed,omitempty"`
+	// Priority of a reminder: "low", "medium", "high", "critical", or "" for the default.
+	Priority string `json:"priority,omitempty"`
 	// Provenance is Outside if untrusted text influenced the creation of the watcher.
 	Provenance provenance.Source `json:"provenance"`
 	State      State             `json:"state"`

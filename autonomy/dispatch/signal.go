@@ -37,7 +37,7 @@ func (h signalHandler) handleSignal(ctx context.Context, ev bus.Event) (commit.O
 	case watchers.Tell:
 		return h.answerSender(ctx, ev, f)
 	case watchers.Remind:
-		return h.noticeOutcome(ctx, f.Report, "Reminder: "+f.Action+f.LatenessNote(" (", ")"), f.Made)
+		return h.noticeOutcome(ctx, f.Report, f.ReminderText(), f.Made)
 	}
 	if strings.TrimSpace(f.Action) == "" {
 		return h.noticeOutcome(ctx, f.Report, f.Signal, ev.Provenance)

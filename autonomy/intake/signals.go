@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"hob/autonomy/bus"
+	"hob/autonomy/notify"
 	"hob/autonomy/payload"
 	"hob/channels"
 	"hob/platform/provenance"
@@ -59,7 +60,7 @@ func (k *Intake) newSignalEvent(spec watchers.Spec, s watchers.Signal) (bus.Even
 	}
 	data, err := json.Marshal(payload.Signal{
 		Watcher: spec.ID, Title: spec.Title, Mode: spec.Mode, Action: spec.Action, Report: spec.Report, Signal: s.Text,
-		Late: s.Late, Note: s.Note, Made: spec.Provenance, Agent: spec.Agent, Data: s.Payload,
+		Late: s.Late, Note: s.Note, Made: spec.Provenance, Agent: spec.Agent, Data: s.Payload, Urgency: notify.OfPriority(spec.Priority),
 	})
 	if err != nil {
 		return bus.Event{}, fmt.Errorf("watcher %s: %w", spec.ID, err)

@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"cmp"
 	"database/sql"
 	"encoding/json"
 	"errors"
@@ -123,7 +124,7 @@ func aboutTx(q store.Querier, o bus.OutboxItem, event string) (noticeContext, er
 	case bus.Schedule:
 		a.Cause, a.Timed, a.Late = Schedule, c.Made == provenance.Owner && !c.hasSkipped(), c.Late
 		if c.Mode == "remind" {
-			a.Cause, a.Urgency = Reminder, High
+			a.setPriority(c)
 		}
 	case bus.Watcher:
 		a.Cause = Watcher
@@ -144,6 +145,16 @@ func aboutTx(q store.Querier, o bus.OutboxItem, event string) (noticeContext, er
 		a.addPayload(c.Data)
 	}
 	return a, nil
+}
+
+// setPriority sets the urgency of a reminder. One of low priority may wait for the end of quiet hours
+// and for a digest, although the owner chose its time. Only the owner can make one critical.
+func (a *noticeContext) setPriority(c eventFields) {
+	a.Cause, a.Urgency = Reminder, cmp.Or(c.Urgency, High)
+	if c.Made != provenance.Owner {
+		a.Urgency = min(a.Urgency, High)
+	}
+	a.Timed = a.Timed && a.Urgency > Low
 }
 
 func (a *noticeContext) setSystemCause(source string, c eventFields) {

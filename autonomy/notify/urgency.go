@@ -25,6 +25,18 @@ func ParseUrgency(s string) (Urgency, error) {
 	return 0, fmt.Errorf("%q is not an urgency; use low, normal, high or critical", s)
 }
 
+// OfPriority returns the urgency of a reminder with this priority, 0 for the default.
+func OfPriority(priority string) Urgency {
+	if priority == "medium" {
+		return Normal
+	}
+	u, err := ParseUrgency(priority)
+	if err != nil {
+		return 0
+	}
+	return u
+}
+
 func (u Urgency) String() string {
 	if u < 0 || u > Critical {
 		return ""

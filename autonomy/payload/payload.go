@@ -67,7 +67,7 @@ type Signal struct {
 	Note    string            `json:"note,omitempty"`   // describes a delay to users
 	Made    provenance.Source `json:"made"`             // provenance of the watcher itself
 	Agent   string            `json:"agent,omitempty"`  // agent that created the watcher; "" means the default agent
-	Urgency notify.Urgency    `json:"urgency,omitzero"` // used for Hob's own notices; 0 means the default
+	Urgency notify.Urgency    `json:"urgency,omitzero"` // set by Hob and by the priority of a reminder; 0 means the default
 	Data    json.RawMessage   `json:"data,omitempty"`
 }
 
@@ -77,6 +77,15 @@ func ParseSignal(ev bus.Event) (s Signal, err error) {
 		return s, fmt.Errorf("event %s: %w", ev.ID, err)
 	}
 	return s, nil
+}
+
+// ReminderText returns the text of a reminder, with its priority and its delay.
+func (s Signal) ReminderText() string {
+	label := "Reminder"
+	if s.Urgency != 0 && s.Urgency != notify.Normal {
+		label += " (" + s.Urgency.String() + " priority)"
+	}
+	return label + ": " + s.Action + s.LatenessNote(" (", ")")
 }
 
 // LatenessNote describes the delay of an event, enclosed in open and end. It returns "" if the

@@ -155,6 +155,7 @@ func apiWatcherSpec(x watchers.Spec) api.WatcherSpec {
 		Agent:      x.Agent,
 		Source:     x.Source,
 		Missed:     string(x.Missed),
+		Priority:   x.Priority,
 		Provenance: x.Provenance,
 		State:      string(x.State),
 		Every:      x.PollPolicy.Every,

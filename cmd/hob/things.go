@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"maps"
 
 	"github.com/spf13/cobra"
 
@@ -109,12 +110,12 @@ func (a *cli) reminderCmd() *cobra.Command {
 			return printFetched(c.Context(), a, func(cl *client) ([]api.Watcher, error) {
 				return sortedByNext(cl.Reminders(c.Context(), api.Query{}))
 			}, `No reminders. Add one with: hob reminder add stretch --at "in 20 minutes"`,
-				"REMINDER|NEXT|ID|REPEATS|REPORTS TO", func(w api.Watcher) []any {
+				"REMINDER|NEXT|ID|REPEATS|PRIORITY|REPORTS TO", func(w api.Watcher) []any {
 					repeats := ""
 					if w.Kind != watchers.KindOneshot {
 						repeats = cmp.Or(w.When, w.Describe)
 					}
-					return []any{w.Action, w.NextAt, w.ID, repeats, w.Report}
+					return []any{w.Action, w.NextAt, w.ID, repeats, w.Priority, w.Report}
 				})
 		}),
 	})
@@ -126,20 +127,26 @@ func (a *cli) reminderCmd() *cobra.Command {
 				return usageErrorf("set the time with exactly one of --every and --at")
 			}
 			in["text"] = joinWords(args)
+			maps.Copy(in, changedFlags(c, "priority"))
 			return a.runTool(c.Context(), false, "create_reminder", in)
 		}),
 	})
 	add.Flags().String("at", "", `once: "in 20 minutes", "tomorrow at 9", "2026-12-24 18:00"`)
+	add.Flags().String("priority", "", "low (may wait for quiet hours and digests), medium, high or critical")
 	add.Flags().String("every", "", `repeat time as cron or everyday words: "weekday at 8:30", "30 8 * * 1-5"`)
 	move := a.addJSONFlag(&cobra.Command{
-		Use: "move REMINDER...", Short: "Change the time of a reminder", Args: cobra.MinimumNArgs(1), Aliases: []string{"snooze"},
+		Use: "move REMINDER...", Short: "Change the time or the priority of a reminder", Args: cobra.MinimumNArgs(1), Aliases: []string{"snooze"},
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
-			in := changedFlags(c, "at", "every")
+			in := changedFlags(c, "at", "every", "priority")
 			if by, _ := c.Flags().GetString("by"); by != "" {
 				in["shift"] = by
 			}
-			if len(in) != 1 {
-				return usageErrorf("set the new time with exactly one of --at, --by and --every")
+			times := len(in)
+			if in["priority"] != nil {
+				times--
+			}
+			if len(in) == 0 || times > 1 {
+				return usageErrorf("set --priority, or the new time with exactly one of --at, --by and --every")
 			}
 			in["reminder"] = joinWords(args)
 			return a.runTool(c.Context(), false, "update_reminder", in)
@@ -147,6 +154,7 @@ func (a *cli) reminderCmd() *cobra.Command {
 	})
 	move.Flags().String("at", "", `new time: "16:00" keeps the day, "tomorrow" keeps the time of day`)
 	move.Flags().String("by", "", `how much later: "30m", "1h30m"; negative means earlier`)
+	move.Flags().String("priority", "", "low, medium, high, critical, or none for the default")
 	move.Flags().String("every", "", `new repeat time: "weekday at 8:30"`)
 	cancel := a.onOne("cancel REMINDER...", "Cancel a reminder (undo restores it)", "cancel_reminder", "reminder")
 	cancel.Aliases = []string{"remove"}

@@ -52,6 +52,7 @@ func (a *cli) showThing(w api.Watcher) {
 		{"state", w.State},
 		{"when", w.When},
 		{label, w.Action},
+		{"priority", w.Priority},
 		{"next", nextTimesText(w.Coming, zone, time.Now().In(zone))},
 		{"last", formatTime(zone, w.FiredAt)},
 		{"fired", strconv.Itoa(w.Fired)},

@@ -21,7 +21,9 @@ type remindIn struct {
 	Text  string `json:"text" jsonschema:"what to remind the user of"`
 	At    string `json:"at,omitempty" jsonschema:"time, in words or RFC 3339"`
 	Every string `json:"every,omitempty" jsonschema:"weekday at 8:30, or cron"`
-	In    string `json:"in,omitempty" jsonschema:"hob, or an app or account: home/Shopping"`
+	In    string `json:"in,omitempty" jsonschema:"hob, app or account: home/Shopping"`
+	// Priority has the values of a task's.
+	Priority string `json:"priority,omitempty" jsonschema:"low to critical"`
 }
 
 // describeTime returns the time in words, without the syntax of cron and RFC 3339.
@@ -67,8 +69,12 @@ func (d Deps) createOwn(spec tools.Spec) tools.Tool {
 			if err != nil {
 				return tools.Result{}, classifyError(err)
 			}
+			priority, err := priorityField(in.Priority)
+			if err != nil {
+				return tools.Result{}, err
+			}
 			spec, err := d.Clock.CreateTx(tx, watchers.Spec{
-				Kind: kind, Config: config, Mode: watchers.Remind, Action: strings.TrimSpace(strings.ToValidUTF8(in.Text, "\uFFFD")),
+				Kind: kind, Priority: priority, Config: config, Mode: watchers.Remind, Action: strings.TrimSpace(strings.ToValidUTF8(in.Text, "\uFFFD")),
 				Report: c.Report, Provenance: callProvenance(c), CreatedAt: c.Now,
 			})
 			if err != nil {
@@ -100,7 +106,11 @@ func (d Deps) createOwn(spec tools.Spec) tools.Tool {
 // reminderText describes what a new reminder will do.
 func (d Deps) reminderText(s watchers.Spec, c tools.Call) string {
 	if s.Kind == watchers.KindOneshot {
-		return fmt.Sprintf("I will remind you %s: %s.", dateparse.Format(s.NextAt, c.Now), strings.TrimRight(s.Action, "."))
+		when := dateparse.Format(s.NextAt, c.Now)
+		if p := s.PriorityWords(); p != "" {
+			when += " (" + p + ")"
+		}
+		return fmt.Sprintf("I will remind you %s: %s.", when, strings.TrimRight(s.Action, "."))
 	}
 	at := s
 	at.Action = ""

@@ -179,6 +179,8 @@ func (d Deps) whenWords(s watchers.Spec, now time.Time) string {
 		at := s
 		at.Action = ""
 		words = d.Clock.Describe(at)
+	} else {
+		words = s.PriorityWords()
 	}
 	if !s.NextAt.IsZero() && s.State == watchers.Active {
 		words = strings.TrimPrefix(words+", next "+d.Clock.NextWords(s, now), ", next ")

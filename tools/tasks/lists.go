@@ -220,7 +220,11 @@ func (d Deps) createErrand(spec tools.Spec) tools.Tool {
 			}
 			sum := sha256.Sum256([]byte("reminder " + c.ID))
 			r := pim.Reminder{UID: hex.EncodeToString(sum[:16]) + "@hob", Title: strings.TrimSpace(strings.ToValidUTF8(in.Text, "\uFFFD")), List: name}
+			priority, err := priorityField(in.Priority)
+			r.Priority = map[string]int{"critical": 1, "high": 3, "medium": 5, "low": 9}[priority] // RFC 5545, 3.8.1.9
 			switch {
+			case err != nil:
+				return tools.Result{}, err
 			case r.Title == "":
 				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "text is empty; describe the reminder")
 			case strings.TrimSpace(in.Every) != "":

@@ -23,6 +23,7 @@ type moveReminderIn struct {
 	At       string `json:"at,omitempty" jsonschema:"new time; a day alone keeps the time of day, 16:00 alone the day"`
 	Every    string `json:"every,omitempty" jsonschema:"new recurrence"`
 	Shift    string `json:"shift,omitempty" jsonschema:"how much later, such as 1h30m; negative means earlier"`
+	Priority string `json:"priority,omitempty" jsonschema:"low, medium, high, critical, or none"`
 }
 
 // moveUndo holds the reminder before a change, and the id of the new reminder that replaced it.
@@ -36,7 +37,7 @@ func (d Deps) updateReminder() tools.Tool {
 	return tools.New(tools.Def[moveReminderIn]{
 		Spec: tools.Spec{
 			Name: "update_reminder", Category: "tasks", Effects: tools.Write,
-			Description: "Change the time or the text of a reminder.",
+			Description: "Change the time, the text or the priority of a reminder.",
 			Keywords:    "move reschedule postpone snooze push back rename edit reminder",
 		},
 		Summary: func(in moveReminderIn) string {
@@ -67,10 +68,19 @@ func (d Deps) runUpdateReminder(_ context.Context, tx *store.Tx, c tools.Call, i
 		return tools.Result{}, err
 	}
 	next := watchers.Spec{
-		Kind: before.Kind, Config: before.Config, Mode: watchers.Remind, Action: before.Action, Report: before.Report,
+		Kind: before.Kind, Config: before.Config, Priority: before.Priority, Mode: watchers.Remind, Action: before.Action, Report: before.Report,
 		Provenance: provenance.Worst(before.Provenance, callProvenance(c)), CreatedAt: before.CreatedAt,
 	}
 	next.Action = cmp.Or(strings.TrimSpace(strings.ToValidUTF8(in.Text, "\uFFFD")), before.Action)
+	switch in.Priority = strings.ToLower(strings.TrimSpace(in.Priority)); in.Priority {
+	case "":
+	case none:
+		next.Priority = ""
+	default:
+		if next.Priority, err = priorityField(in.Priority); err != nil {
+			return tools.Result{}, err
+		}
+	}
 	at, err := movedTime(before, in, c.Now)
 	if err != nil {
 		return tools.Result{}, err

@@ -254,7 +254,7 @@ func moveMail(w *intentDraft) (plan, bool) {
 // addEvent adds a calendar event. It lasts one hour if a time of day is given, otherwise the whole
 // day.
 func addEvent(w *intentDraft) (plan, bool) {
-	d := w.slotDetails("text", false)
+	d := w.slotDetails("text", nil)
 	d.times = append(w.allSpans(), d.times...)
 	title := strings.Trim(strings.TrimSpace(d.text), ".,:;")
 	if w.g.isUnspecific(title) {
@@ -412,7 +412,7 @@ func moveEvent(w *intentDraft) (plan, bool) {
 }
 
 func deleteEvent(w *intentDraft) (plan, bool) {
-	d := w.slotDetails("text", false)
+	d := w.slotDetails("text", nil)
 	what := thingName(bareName(d.text), "meeting", "appointment", "event")
 	if w.g.isUnspecific(what) {
 		return noPlan()

@@ -29,7 +29,7 @@ func logHabit(w *intentDraft) (plan, bool) {
 		return noPlan()
 	}
 	times := w.lead
-	d := w.slotDetails("habit", false)
+	d := w.slotDetails("habit", nil)
 	times = append(times[:len(times):len(times)], d.times...)
 	unit, ok := w.unitName()
 	if !ok {

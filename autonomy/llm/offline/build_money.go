@@ -15,7 +15,7 @@ func moneyBuilders() map[string]builder {
 	return map[string]builder{
 		"money.add": addExpense,
 		"money.add.none": func(w *intentDraft) (plan, bool) {
-			if what := w.slotDetails("what", false); what.text != "" {
+			if what := w.slotDetails("what", nil); what.text != "" {
 				return planQuestion("How much was it?", fillBetween("spent", strings.TrimSpace("on "+w.slotString("what"))))
 			}
 			return planQuestion("How much was it, and for what?", fillBetween("spent", ""))
@@ -85,7 +85,7 @@ func addExpense(w *intentDraft) (plan, bool) {
 		if !w.hasSlot(name) {
 			continue
 		}
-		d := w.slotDetails(name, false)
+		d := w.slotDetails(name, nil)
 		times = append(times[:len(times):len(times)], d.times...)
 		switch {
 		case name == "who":

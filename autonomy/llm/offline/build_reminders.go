@@ -59,8 +59,11 @@ func askReminder(w *intentDraft) (plan, bool) {
 }
 
 func addReminder(w *intentDraft) (plan, bool) {
-	d := w.slotDetails("text", false)
+	d := w.slotDetails("text", w.cutPriority)
 	d.times = append(w.allSpans(), d.times...)
+	if level, ok := w.g.lex.meaningOf("levels", w.slotNorm("priority")); ok { // "a high priority reminder"
+		d.priority = level
+	}
 	d.text = w.reminderText(d.text)
 	if rest, ok := cutAnyPrefix(d.text, "remind me to ", "remind me about ", "remind me of ", "remind me that "); ok { // "don't forget to remind me to call mum"
 		d.text = rest
@@ -209,7 +212,7 @@ func (w *intentDraft) reminderCall(d textDetails) (plan, bool) {
 		if p, ok := w.askWeekly(d, t); ok {
 			return p, true
 		}
-		return planCall("create_reminder", argsOf("text", d.text, "every", t.every))
+		return planCall("create_reminder", argsOf("text", d.text, "every", t.every, "priority", d.priority))
 	case t.vague:
 		return planQuestion("On which day, and at what time, should I remind you?", w.timeAnswer(again))
 	case !t.clock && t.at.Before(startOfDay(w.s.now)):
@@ -221,7 +224,7 @@ func (w *intentDraft) reminderCall(d textDetails) (plan, bool) {
 	case !t.at.After(w.s.now):
 		return planQuestion("That time has already passed. When should I remind you?", w.timeAnswer(func(when string) string { return again(w.inSamePart(t, when)) }))
 	}
-	p, ok := planCall("create_reminder", argsOf("text", d.text, "at", t.rfc3339()))
+	p, ok := planCall("create_reminder", argsOf("text", d.text, "at", t.rfc3339(), "priority", d.priority))
 	if w.g.talk != nil && w.depth == 0 && !t.part && w.isClockOnly(t) && (w.beginsWithAnd() || w.beginsWith("additional-words")) {
 		if q, ok := w.askSameDay(p); ok {
 			return q, true

@@ -28,7 +28,7 @@ func addSchedule(w *intentDraft) (plan, bool) {
 	d := textDetails{text: w.slotString("action")}
 	inner := w.planInner(d.text)
 	if len(inner.calls) == 0 { // the time may be at the end of the action
-		d = w.slotDetails("action", false)
+		d = w.slotDetails("action", nil)
 		inner = w.planInner(d.text)
 	}
 	if slices.ContainsFunc(inner.calls, func(c call) bool { return c.name == "create_watcher" }) {

@@ -44,7 +44,7 @@ func addTask(w *intentDraft) (plan, bool) {
 	if w.s.firstWord(0) == "open" && w.g.lex.containsWord("task-plurals", w.s.firstWord(1)) { // "open tasks delete future events"
 		return noPlan()
 	}
-	d := w.slotDetails("title", true)
+	d := w.slotDetails("title", w.cutQualifiers)
 	d.times = append(w.allSpans(), d.times...)
 	if level, ok := w.g.lex.meaningOf("levels", w.slotNorm("priority")); ok {
 		d.priority = level

@@ -11,9 +11,8 @@ type textDetails struct {
 	inner    []*span // times that remain inside the text
 }
 
-// slotDetails removes times from the ends of a slot. For tasks it also removes a priority and a
-// project.
-func (w *intentDraft) slotDetails(name string, task bool) textDetails {
+// slotDetails removes times from the ends of a slot, and what cut removes; cut may be nil.
+func (w *intentDraft) slotDetails(name string, cut func(*capture, *textDetails)) textDetails {
 	c, ok := w.captureOf(name)
 	var d textDetails
 	if !ok {
@@ -24,8 +23,8 @@ func (w *intentDraft) slotDetails(name string, task bool) textDetails {
 		var times []*span
 		c.from, c.to, times = w.s.liftTimes(c.from, c.to)
 		d.times = append(d.times, times...)
-		if task {
-			w.cutQualifiers(&c, &d)
+		if cut != nil {
+			cut(&c, &d)
 		}
 		if c.to-c.from == before || c.to <= c.from {
 			break
@@ -64,6 +63,23 @@ func (w *intentDraft) cutQualifiers(c *capture, d *textDetails) {
 	if slots, ok := w.tryEdge("suffix.due", *c); ok {
 		d.times = append(d.times, slots["time"].span)
 		c.to = slots["rest"].to
+	}
+}
+
+// cutPriority removes a priority that follows the text of a reminder as an addition: "take the pills,
+// high priority" and "take the pills with high priority", but not "check the top priority".
+func (w *intentDraft) cutPriority(c *capture, d *textDetails) {
+	slots, ok := w.tryEdge("suffix.priority", *c)
+	if !ok || d.priority != "" {
+		return
+	}
+	said, end := slots["priority"], slots["rest"].to
+	before := w.s.tokens[said.from-1]
+	if before.kind == punct && before.norm != "," || before.kind != punct && said.from == end { // "(urgent)" is a part of the text
+		return
+	}
+	if level, known := w.g.lex.meaningOf("levels", w.s.normalizedText(said.from, said.to)); known {
+		d.priority, c.to = level, end
 	}
 }
 

@@ -276,7 +276,7 @@ func followPriority(w *intentDraft) (plan, bool) {
 		case "task":
 			return planCall("update_task", argsOf("task", it.ref, "priority", level))
 		case "reminder":
-			return planReply("A reminder has no priority, so I changed nothing. A task has one.")
+			return planCall("update_reminder", argsOf("reminder", it.ref, "priority", level))
 		}
 		return noPlan()
 	})

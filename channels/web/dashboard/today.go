@@ -205,6 +205,7 @@ type upcoming struct {
 	id       string
 	reminder bool // whether it is a reminder, which can be postponed
 	repeats  bool
+	priority string
 }
 
 // listUpcoming returns the next times of reminders and schedules, earliest first.
@@ -220,7 +221,7 @@ func (d *Dashboard) listUpcoming(ctx context.Context) ([]upcoming, error) {
 	var out []upcoming
 	for _, w := range reminders {
 		if w.State == "active" && len(w.Coming) > 0 {
-			out = append(out, upcoming{at: w.Coming[0], text: cmp.Or(w.Action, w.Title, w.Describe), id: w.ID, reminder: true, repeats: len(w.Coming) > 1})
+			out = append(out, upcoming{at: w.Coming[0], text: cmp.Or(w.Action, w.Title, w.Describe), id: w.ID, reminder: true, repeats: len(w.Coming) > 1, priority: w.Priority})
 		}
 	}
 	for _, w := range schedules {
@@ -245,6 +246,7 @@ func renderUpcoming(r *request, list []upcoming) g.Node {
 				h.Span(h.Class("soft small num"), r.relativeTime(u.at)),
 				g.If(!u.reminder, stateBadge(badgeSoft, "schedule")),
 				g.If(u.reminder && u.repeats, stateBadge(badgeSoft, "repeats")),
+				g.If(u.priority != "", stateBadge(badgeSoft, u.priority+" priority")),
 				g.Iff(u.reminder, func() g.Node {
 					return h.Span(
 						h.Class("acts small"),
