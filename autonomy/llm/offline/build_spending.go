@@ -2,6 +2,7 @@ package offline
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -27,7 +28,46 @@ func sumExpenses(w *intentDraft) (plan, bool) {
 	if cat := w.slotString("few_category"); cat != "" {
 		args["category"] = bareName(cat)
 	}
-	return planCall("spending_summary", args)
+	return spendingOrTotal(args)
+}
+
+// spendingOrTotal returns the spending on a category. If there is none, the answer also contains all spending of the
+// period, because it may be logged in other words.
+func spendingOrTotal(args map[string]any) (plan, bool) {
+	p, _ := planCall("spending_summary", args)
+	if args["category"] == nil {
+		return p, true
+	}
+	all := maps.Clone(args)
+	delete(all, "category")
+	return planLookup(func(results []done) plan {
+		r := results[0].result
+		if r == nil || r.Error {
+			return plan{outcome: chat, say: formatLookup(results[0])}
+		}
+		if !strings.HasPrefix(r.Text, "No spending on ") {
+			return plan{outcome: chat, say: r.Text}
+		}
+		p, _ := planLookup(func(more []done) plan {
+			say := r.Text
+			if more[0].result != nil && !more[0].result.Error && !strings.HasPrefix(more[0].result.Text, "No ") {
+				say += "\n\n" + more[0].result.Text
+			}
+			return plan{outcome: chat, say: say}
+		}, call{"spending_summary", all})
+		return p
+	}, p.calls...)
+}
+
+// formatLookup returns the answer to a question whose lookup failed.
+func formatLookup(d done) string {
+	if d.result == nil {
+		return d.name + " returned no result."
+	}
+	if d.result.Error {
+		return formatFailure(d.result.Text)
+	}
+	return strings.TrimSpace(d.result.Text)
 }
 
 // periodAndCategory parses text such as "on food this month", "in February" or "last week for

@@ -190,7 +190,30 @@ func listTasks(w *intentDraft) (plan, bool) {
 	if w.hasSlot("both") { // "what have I got left?"
 		return planCalls(call{"list_reminders", nil}, call{"list_tasks", args})
 	}
-	return planCall("list_tasks", args)
+	if len(args) > 0 || w.mentionsTasks() {
+		return planCall("list_tasks", args)
+	}
+	return planLookup(func(results []done) plan { // "what do I still have to do?"
+		r := results[0].result
+		if r == nil || r.Error || !strings.HasPrefix(r.Text, "There are no open tasks.") {
+			return plan{outcome: chat, say: formatLookup(results[0])}
+		}
+		p, _ := planLookup(func(more []done) plan {
+			say := r.Text
+			if m := more[0].result; m != nil && !m.Error && len(listLines(m.Text)) > 0 {
+				say += "\n\n" + m.Text
+			}
+			return plan{outcome: chat, say: say}
+		}, call{"list_reminders", nil})
+		return p
+	}, call{"list_tasks", args})
+}
+
+// mentionsTasks reports whether a question asks only for tasks.
+func (w *intentDraft) mentionsTasks() bool {
+	return slices.ContainsFunc(w.s.tokens, func(t token) bool {
+		return w.g.lex.containsWord("own-kinds", t.norm) || strings.HasPrefix(t.norm, "to-do")
+	})
 }
 
 // firstTask handles "which task is the most important?": the first open task by priority and date.

@@ -178,5 +178,5 @@ func (g *grammar) sumOf(said string) (text string, sum sumParser) {
 	if len(marks) == 1 {
 		plain = strings.Join(strings.Fields(moneyForm.ReplaceAllString(plain, " ")), " ")
 	}
-	return text, sumParser{words: splitSum(g.spellFigures(plain))}
+	return text, sumParser{words: g.dropUnit(splitSum(g.spellFigures(plain)))}
 }

@@ -159,7 +159,11 @@ func (w *intentDraft) offerAgain(o offer) (plan, bool) {
 			if err != nil {
 				return noPlan()
 			}
-			when = append(when, dateparse.DescribeEvery(e))
+			rule := dateparse.DescribeEvery(e)
+			if n := hourStep(e.Cron); n > 0 {
+				rule += ", next " + dateparse.Format(w.s.now.Truncate(time.Hour).Add(time.Duration(n-w.s.now.Hour()%n)*time.Hour), w.s.now) + ","
+			}
+			when = append(when, rule)
 			continue
 		}
 		at, err := time.Parse(time.RFC3339, made.stringArg("at"))

@@ -89,6 +89,23 @@ func splitSum(text string) []string {
 	return out
 }
 
+// dropUnit removes the unit of a product or quotient: "37.5 hours times 18.65", "0.9 mg divided by 0.25 mg".
+func (g *grammar) dropUnit(words []string) []string {
+	var out []string
+	unit := ""
+	for i, w := range words {
+		if i > 0 && g.lex.containsWord("sum-units", w) && parsesAsFigure(words[i-1]) && (unit == "" || unit == w) {
+			unit = w
+			continue
+		}
+		out = append(out, w)
+	}
+	if len(out) != 3 || out[1] != "*" && out[1] != "/" {
+		return words
+	}
+	return out
+}
+
 // sumParser evaluates a sum: terms of factors of powers.
 type sumParser struct {
 	words     []string
