@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -87,24 +86,8 @@ func (engine) Budget(context.Context) ([]api.BudgetRow, error) {
 	return []api.BudgetRow{{Period: "day", Which: "2094-03-10", CostUSD: 0.0125, CountedUSD: 0.0125, CapUSD: new(0.05), Calls: 3, Tokens: 1290}}, nil
 }
 
-// empty returns a database with every table. It is created only once, because applying the
-// migrations for each case would take most of the tests' time.
-var empty = sync.OnceValues(func() ([]byte, error) {
-	dir, err := os.MkdirTemp("", "hob-tools-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, "hob.db")
-	st, err := storetest.Open(context.Background(), path, allMigrations(watchersall.Drivers()), store.Options{})
-	if err != nil {
-		return nil, err
-	}
-	if err := st.Close(); err != nil {
-		return nil, err
-	}
-	return os.ReadFile(path)
-})
+// empty copies a database with every table.
+var empty = storetest.Empty(func() []store.MigrationSet { return allMigrations(watchersall.Drivers()) })
 
 func allMigrations(drivers []watchers.Driver) []store.MigrationSet {
 	sets := append(append(Migrations(), graph.Migrations()), watchers.AllMigrations(drivers)...)
@@ -114,17 +97,11 @@ func allMigrations(drivers []watchers.Driver) []store.MigrationSet {
 
 func openStore(t *testing.T, home string, drivers []watchers.Driver) *store.Store {
 	t.Helper()
-	raw, err := empty()
-	if err != nil {
-		t.Fatal(err)
-	}
 	path := filepath.Join(home, "hob", "hob.db")
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, raw, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	empty(t, path)
 	st, err := storetest.Open(t.Context(), path, allMigrations(drivers), store.Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -12,19 +12,24 @@ import (
 	"hob/platform/store"
 )
 
-// Dump returns the rows of all tables. It omits the row numbers that SQLite assigns (columns named
-// n), the ignored columns ("table.column") and the internal tables of the search index.
+// Dump returns the rows of all tables. It omits the row numbers that the database assigns (columns named
+// n and, with PostgreSQL, rowid), the ignored columns ("table.column") and the internal tables of the search index.
 func Dump(t *testing.T, st *store.Store, ignore ...string) map[string][]string {
 	t.Helper()
 	out := map[string][]string{}
+	columns, value := `SELECT name FROM pragma_table_info('%s') WHERE name <> 'n'`, "quote(%s)"
+	if st.IsShared() {
+		columns = `SELECT column_name FROM information_schema.columns WHERE table_schema = current_schema() AND table_name = '%s' AND column_name NOT IN ('n', 'rowid')`
+		value = "coalesce(quote_literal(%s), 'NULL')"
+	}
 	for _, table := range queryColumn(t, st, `SELECT name FROM sqlite_master WHERE type = 'table'`) {
 		if strings.HasPrefix(table, "sqlite_") || strings.Contains(table, "_fts") || slices.Contains(bookkeepingTables(), table) {
 			continue
 		}
 		var parts []string
-		for _, c := range queryColumn(t, st, fmt.Sprintf(`SELECT name FROM pragma_table_info('%s') WHERE name <> 'n'`, table)) {
+		for _, c := range queryColumn(t, st, fmt.Sprintf(columns, table)) {
 			if !slices.Contains(ignore, table+"."+c) {
-				parts = append(parts, "quote("+c+")")
+				parts = append(parts, fmt.Sprintf(value, c))
 			}
 		}
 		rows := queryColumn(t, st, fmt.Sprintf(`SELECT %s FROM %s`, strings.Join(parts, " || ' | ' || "), table))
