@@ -20,7 +20,10 @@ var Functions string
 // lockWriters waits until no other instance writes. The server releases the lock at the end of the
 // transaction, or with a connection that it gave up. All transactions of Hob read rows before they
 // change others, as with the one writer of SQLite; locks of single rows would not protect what they
-// read. FOR UPDATE SKIP LOCKED adds nothing: a claim never meets another one.
+// read. A step and the end of a turn also add to the chain of the audit log, and to tables such as doc_changes
+// that the index of each instance follows by number: a smaller number that is committed later would be missed.
+// They take most of the time of a turn. A claim is one statement, which never meets another one, so FOR UPDATE
+// SKIP LOCKED adds nothing.
 const lockWriters = "SELECT pg_advisory_xact_lock(hashtext('hob'), hashtext(current_schema()))"
 
 // notifications is the channel on which the writers of the database notify each other.
