@@ -17,7 +17,7 @@ func TestWeb(t *testing.T) {
 	}
 }
 
-// The files of others are unchanged, and each has a license and a checksum.
+// The third-party files are unchanged, and each has a license and a checksum.
 func TestVendor_MatchesChecksums(t *testing.T) {
 	vendor, err := fs.Sub(assets.Web(), "vendor")
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 // KindMessage is the kind of watcher that receives inbound messages.
 const KindMessage = "message"
 
-// listeners finds the message watchers without reading other rows, because the lookup delays each
-// inbound message.
+// listeners creates the index of the active message watchers. Without it, each inbound message would
+// wait for a scan of all watchers.
 const listeners = `CREATE INDEX watchers_listeners ON watchers (id) WHERE kind = 'message' AND state = 'active'`
 
 // intents makes the index of listeners include the intents.

@@ -111,7 +111,7 @@ func New(opt Options) (*Manager, error) {
 	}
 	if opt.Account == nil {
 		opt.Account = func(string, string) (pim.Account, error) {
-			return pim.Account{}, errors.New("no account is configured (docs/accounts.md)")
+			return pim.Account{}, errors.New("no account is configured; add one with: hob account add")
 		}
 	}
 	if opt.Called == nil {

@@ -41,7 +41,7 @@ import (
 	"hob/watchers"
 )
 
-// Options holds the parts of the engine that the service uses. All are required.
+// Options holds the parts of the engine that the service uses. All are required unless their comment says otherwise.
 type Options struct {
 	Loop      *autonomy.Loop
 	Replayer  *replay.Replayer

@@ -49,12 +49,12 @@ func waitUntil(t testing.TB, what string, holds func() bool) {
 	}
 }
 
-// gate is a network between a store and its server, which can swallow what the server answers.
+// gate is a network between a store and its server. If hole is set, it drops the answers of the server.
 type gate struct {
 	addr string
 	mu   sync.Mutex
 	hole bool
-	// armed makes the gate a hole at the next COMMIT.
+	// armed sets hole at the next COMMIT.
 	armed bool
 	// old makes the server look like version 13.
 	old bool

@@ -29,7 +29,7 @@ type frozenChange struct {
 }
 
 // freezeChange describes a change of an event, or its deletion if change is nil. subject is the first
-// word of the mails to the guests.
+// word of the subjects of the mails to the guests.
 func (d Deps) freezeChange(ctx context.Context, c tools.Call, f foundEvent, change *pim.EventChange, subject string, series bool) frozenChange {
 	x := frozenChange{Account: f.in.Name(), UID: f.UID, Occurrence: f.Occurrence, From: f.Start, To: f.End, Change: change}
 	if series {

@@ -357,7 +357,7 @@ func (o projectOut) describeFolder(b *strings.Builder, now time.Time) {
 		fmt.Fprintf(b, "; %d ahead of %s and %d behind", r.Ahead, r.Upstream, r.Behind)
 	}
 	if len(r.Commits) == 0 && r.Last != nil {
-		fmt.Fprintf(b, "\nNo commit in the last %s; the latest is of %s: %s", textnorm.CountNoun(o.Days, "day", "days"), dateparse.FormatDay(r.Last.At.In(now.Location()), now), textnorm.Ellipsize(r.Last.Subject, 120))
+		fmt.Fprintf(b, "\nNo commit in the last %s; the latest is from %s: %s", textnorm.CountNoun(o.Days, "day", "days"), dateparse.FormatDay(r.Last.At.In(now.Location()), now), textnorm.Ellipsize(r.Last.Subject, 120))
 	}
 	for i, x := range r.Commits {
 		if i == 0 {

@@ -49,7 +49,7 @@ func (l *Learner) correctTx(tx *store.Tx, t analyzedTurn) error {
 	return nil
 }
 
-// quoteMessage returns the beginning of a lesson about what a message meant.
+// quoteMessage returns the opening words of a lesson, which quote the message that was misunderstood.
 func quoteMessage(text string) string { return "When told “" + textnorm.Ellipsize(text, 80) + "”" }
 
 // isNegative reports whether a rule forbids something, as in "from now on don't ...".

@@ -296,7 +296,7 @@ func (g *greeted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// closingText returns the text of a refusing greeting, without its code.
+// closingText returns the text of a greeting that refuses the connection, without its code.
 func (g *greeted) closingText() string {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -67,7 +67,7 @@ func (f *fleet) joinMember(name, home string) *Member {
 	return m
 }
 
-// writeNote is a write as every package makes it.
+// writeNote writes a row in the same way as every package.
 func writeNote(m *Member, text string) error {
 	return m.o.Store.Write(context.Background(), func(tx *store.Tx) error {
 		_, err := tx.Exec(`INSERT INTO notes (text) VALUES (?)`, text)

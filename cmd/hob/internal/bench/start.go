@@ -97,7 +97,7 @@ func startWithServers(ctx context.Context, o Options, r benchRounds) ([]Figure, 
 	slices.Sort(with)
 	return []Figure{{
 		Name: "ready_mcp", Value: milliseconds(percentileAt(with, 50) - percentileAt(without, 50)), Unit: "ms", Target: 5,
-		About: fmt.Sprintf("additional time until it accepts messages with %d MCP servers and their %d tools, difference of medians", mcpServers, mcpServers*mcpTools),
+		About: fmt.Sprintf("additional time until Hob accepts messages with %d MCP servers and their %d tools, difference of medians", mcpServers, mcpServers*mcpTools),
 	}}, nil
 }
 

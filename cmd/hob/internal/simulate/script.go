@@ -187,7 +187,7 @@ func parseHead(head string) (in Input, err error) {
 	switch {
 	case f[0] == string(model) || f[0] == string(configure):
 		if in.Kind = InputKind(f[0]); len(f) > 1 {
-			return in, fmt.Errorf("%q takes no time and no name", f[0])
+			return in, fmt.Errorf("%q accepts no time and no name", f[0])
 		}
 		return in, nil
 	case f[0] == earliest:
@@ -212,7 +212,7 @@ func parseHead(head string) (in Input, err error) {
 		return in, errors.New("the kind of input is missing after the time: " + inputKinds())
 	}
 	if in.Kind = InputKind(f[0]); in.Kind == model || in.Kind == configure {
-		return in, fmt.Errorf("%q takes no time; write \"-- %[1]s --\"", in.Kind)
+		return in, fmt.Errorf("%q accepts no time; write \"-- %[1]s --\"", in.Kind)
 	}
 	if len(f) > 1 {
 		in.To, in.More = f[1], strings.Join(f[2:], " ")

@@ -31,7 +31,7 @@ func TestParse_RejectsMistakes(t *testing.T) {
 		"an invalid answer":             {"-- day 1 09:00 answer maybe --\n", 1, `"answer yes"`},
 		"an invalid duration":           {"-- day 1 09:00 away soon --\n", 1, `"away 8h"`},
 		"a model without an answer":     {"-- model --\n\n", 1, "missing after this line"},
-		"a model with a time":           {"-- day 1 09:00 model --\nhi\n", 1, "takes no time"},
+		"a model with a time":           {"-- day 1 09:00 model --\nhi\n", 1, "accepts no time"},
 		"a message before the start":    {"-- start message --\nhi\n", 1, "needs a time"},
 		"no UTF-8":                      {"-- day 1 09:00 message --\n\xff\n", 2, "UTF-8"},
 	} {
