@@ -167,9 +167,6 @@ func newID() string {
 	return hex.EncodeToString(b)
 }
 
-// IsToken reports whether text has the form of a client token.
-func IsToken(text string) bool { return strings.HasPrefix(text, prefix) }
-
 // Authenticate returns the client of a kind to which a token belongs, or ErrUnknownToken. Its
 // duration does not depend on how much of the token is right.
 func (s *Store) Authenticate(ctx context.Context, kind, token string) (Client, error) {

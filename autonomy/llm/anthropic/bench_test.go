@@ -1,42 +1,14 @@
 package anthropic
 
 import (
-	"context"
-	"encoding/json"
-	"fmt"
-	"strings"
 	"testing"
 
 	"hob/autonomy/llm"
 	"hob/autonomy/llm/llmtest"
 )
 
-// BenchmarkTurn measures one call of a long conversation with twenty tools over a socket,
-// including the server.
 func BenchmarkTurn(b *testing.B) {
-	srv := llmtest.NewServer(b, llmtest.Options{Keep: 1}, llmtest.Answer{Times: -1, Text: strings.Repeat("word ", 50), Pieces: 50})
-	m, err := New(Options{BaseURL: srv.URL, Model: "m", HTTP: srv.Client()})
-	if err != nil {
-		b.Fatal(err)
-	}
-	r := longConversation()
-	for b.Loop() {
-		if _, err := llm.Collect(m.Stream(context.Background(), r)); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-func longConversation() llm.Request {
-	r := llm.Request{System: strings.Repeat("You are Hob. ", 300)}
-	for i := range 20 {
-		r.Tools = append(r.Tools, llm.Tool{Name: fmt.Sprintf("tool_%d", i), Description: "Does something useful.", Schema: json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}}}`)})
-	}
-	for range 30 {
-		r.Messages = append(r.Messages,
-			llm.Message{Role: llm.User, Parts: []llm.Part{{Text: strings.Repeat("hello ", 20)}}},
-			llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Text: strings.Repeat("answer ", 40)}}})
-	}
-	r.Messages = append(r.Messages, llm.Message{Role: llm.User, Parts: []llm.Part{{Text: "and now?"}}})
-	return r
+	llmtest.BenchmarkTurn(b, func(s *llmtest.Server) (llm.Model, error) {
+		return New(Options{BaseURL: s.URL, Model: "m", HTTP: s.Client()})
+	})
 }

@@ -58,5 +58,3 @@ func (re *Regexp) ReplaceAllString(src, repl string) string {
 func (re *Regexp) ReplaceAllStringFunc(src string, repl func(string) string) string {
 	return re.compiled().ReplaceAllStringFunc(src, repl)
 }
-
-func (re *Regexp) String() string { return re.compiled().String() }
