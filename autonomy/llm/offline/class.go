@@ -69,8 +69,8 @@ func (g *grammar) isSmallTalk(s *sentence) bool {
 		if !in.talk || len(s.tokens) > maxTalk {
 			continue
 		}
-		for _, p := range in.patterns {
-			if p.firsts.allowsFirst(first) && g.betterReading(nil, in, p, &try, 0, nil) != nil {
+		for p := range in.candidatesFor(first, false) {
+			if g.betterReading(nil, in, p, &try, 0, nil) != nil {
 				return true
 			}
 		}
@@ -123,7 +123,7 @@ func (g *grammar) mayLeadTo(class sentenceClass, s *sentence, in *intent, p plan
 		return !changes
 	case aStatement, aCorrection:
 		first := s.firstWord(0)
-		return !changes || in.rank > 0 || in.statement || slices.ContainsFunc(in.patterns, func(p pattern) bool { return p.firsts.words[first] })
+		return !changes || in.rank > 0 || in.statement || in.byFirst.namesFirst(first)
 	}
 	return true
 }

@@ -13,8 +13,9 @@ import (
 // dateRule converts a part of a time in another language to English: "halb {clock}" becomes
 // "at {clock-30}". Rules are in the section "dates" of a language's grammar.
 type dateRule struct {
-	pattern
-	to []string // with several readings, "|" separates them
+	node
+	firsts firstWords
+	to     []string // with several readings, "|" separates them
 }
 
 // datePart is a piece of a sentence that a rule reads.
@@ -44,7 +45,7 @@ func (l *loader) parseDateRule(line string) error {
 	if err != nil {
 		return err
 	}
-	r := dateRule{pattern: pattern{n, firstsOf(n)}}
+	r := dateRule{node: n, firsts: firstsOf(n)}
 	for t := range strings.SplitSeq(to, "|") {
 		r.to = append(r.to, strings.TrimSpace(t))
 	}

@@ -1,5 +1,7 @@
 package offline
 
+import "iter"
+
 // firstWords is the set of words with which a pattern can begin. open means that it can begin with
 // any word, for example because it begins with a free text slot.
 type firstWords struct {
@@ -9,6 +11,65 @@ type firstWords struct {
 
 // allowsFirst reports whether a sentence whose first word is norm may match.
 func (f firstWords) allowsFirst(norm string) bool { return f.open || f.words[norm] }
+
+// firstIndex finds the patterns of an intent that can begin with a word.
+type firstIndex struct {
+	open  []uint16            // the patterns that can begin with any word
+	words map[string][]uint16 // the others, by each first word that a pattern names
+}
+
+// namesFirst reports whether a pattern names this word as its first.
+func (f firstIndex) namesFirst(word string) bool {
+	_, ok := f.words[word]
+	return ok
+}
+
+// addPattern adds a pattern at the end of an intent.
+func (in *intent) addPattern(n node) firstWords {
+	f, at := firstsOf(n), uint16(len(in.patterns))
+	in.patterns = append(in.patterns, n)
+	if f.open {
+		in.byFirst.open = append(in.byFirst.open, at)
+	}
+	if in.byFirst.words == nil {
+		in.byFirst.words = map[string][]uint16{}
+	}
+	for w := range f.words {
+		list := in.byFirst.words[w]
+		if !f.open {
+			list = append(list, at)
+		}
+		in.byFirst.words[w] = list
+	}
+	return f
+}
+
+// candidatesFor yields the patterns that may match a sentence with this first word, in order. A word
+// with a typo may stand for any other, so that loose yields all of them.
+func (in *intent) candidatesFor(first string, loose bool) iter.Seq[node] {
+	return func(yield func(node) bool) {
+		if loose {
+			for _, n := range in.patterns {
+				if !yield(n) {
+					return
+				}
+			}
+			return
+		}
+		open, with := in.byFirst.open, in.byFirst.words[first]
+		for len(open)+len(with) > 0 {
+			from := &with
+			if len(with) == 0 || len(open) > 0 && open[0] < with[0] {
+				from = &open
+			}
+			n := in.patterns[(*from)[0]]
+			*from = (*from)[1:]
+			if !yield(n) {
+				return
+			}
+		}
+	}
+}
 
 // firstsOf returns the words with which a pattern can begin.
 func firstsOf(n node) firstWords {

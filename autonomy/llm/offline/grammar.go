@@ -12,7 +12,8 @@ import (
 // intent is one kind of request, with its patterns.
 type intent struct {
 	name     string
-	patterns []pattern
+	patterns []node // in the order of the file
+	byFirst  firstIndex
 	examples []string
 	// rank orders interpretations; the score decides only between equal ranks. 0 is normal, and
 	// catch-all intents have a lower rank.
@@ -37,12 +38,6 @@ type intent struct {
 // fallbackRank is the rank of intents that explain why a request is not possible. They are tried after
 // all others, with and without typos.
 const fallbackRank = -3
-
-// pattern is one form of an intent.
-type pattern struct {
-	node
-	firsts firstWords
-}
 
 // grammar is the compiled form of grammar/*.txt, with the builders.
 type grammar struct {
@@ -98,21 +93,30 @@ func (g *grammar) allReadings(s *sentence, loose bool) []interpretation {
 	lead, after := s.leadingTimes()
 	first, second := s.firstWord(0), s.firstWord(after)
 	try := matchAttempt{s: s, loose: loose, budget: maxSteps}
+	from, to, ending := s.liftTimes(0, len(s.tokens))
+	part := *s // the sentence without the time at its end
+	part.tokens = part.tokens[:max(from, to)]
+	if from >= to {
+		ending = nil
+	}
+	undated, third := matchAttempt{s: &part, loose: loose, budget: maxSteps}, part.firstWord(from)
 	for _, in := range g.intents {
 		if in.rank > 0 && g.talk == nil {
 			continue
 		}
 		var best *interpretation
-		for _, p := range in.patterns {
-			if loose || p.firsts.allowsFirst(first) {
-				best = g.betterReading(best, in, p, &try, 0, nil)
-			}
-			if in.timed && len(lead) > 0 && (loose || p.firsts.allowsFirst(second)) {
+		for p := range in.candidatesFor(first, loose) {
+			best = g.betterReading(best, in, p, &try, 0, nil)
+		}
+		if in.timed && len(lead) > 0 {
+			for p := range in.candidatesFor(second, loose) {
 				best = g.betterReading(best, in, p, &try, after, lead)
 			}
 		}
-		if in.dated {
-			best = g.readUndated(best, in, try)
+		if in.dated && len(ending) > 0 {
+			for p := range in.candidatesFor(third, loose) {
+				best = g.betterReading(best, in, p, &undated, from, ending)
+			}
 		}
 		if best != nil {
 			out = append(out, *best)
@@ -124,25 +128,6 @@ func (g *grammar) allReadings(s *sentence, loose bool) []interpretation {
 	return out
 }
 
-// readUndated tries to match a sentence without the time at its end.
-func (g *grammar) readUndated(best *interpretation, in *intent, try matchAttempt) *interpretation {
-	from, to, times := try.s.liftTimes(0, len(try.s.tokens))
-	if len(times) == 0 || from >= to {
-		return best
-	}
-	part := *try.s
-	part.tokens = part.tokens[:to]
-	try.s = &part
-	first := part.firstWord(from)
-	for _, p := range in.patterns {
-		if !try.loose && !p.firsts.allowsFirst(first) {
-			continue
-		}
-		best = g.betterReading(best, in, p, &try, from, times)
-	}
-	return best
-}
-
 // matchAttempt is the state shared by the patterns that are tried on one sentence.
 type matchAttempt struct {
 	s      *sentence
@@ -150,9 +135,9 @@ type matchAttempt struct {
 	budget int
 }
 
-func (g *grammar) betterReading(best *interpretation, in *intent, p pattern, try *matchAttempt, from int, lead []*span) *interpretation {
+func (g *grammar) betterReading(best *interpretation, in *intent, p node, try *matchAttempt, from int, lead []*span) *interpretation {
 	r := run{s: try.s, g: g, loose: try.loose, budget: &try.budget}
-	if !r.tryMatch(p.node, from) {
+	if !r.tryMatch(p, from) {
 		return best
 	}
 	score := r.score + 2*len(lead)

@@ -215,10 +215,8 @@ func (l *loader) parseInside(line string) error {
 	case "polite.statement":
 		l.g.remarks = append(l.g.remarks, n)
 	default:
-		p := pattern{n, firstsOf(n)}
-		l.now.patterns = append(l.now.patterns, p)
-		if l.now.rank == 0 {
-			maps.Copy(l.g.starters, p.firsts.words)
+		if f := l.now.addPattern(n); l.now.rank == 0 {
+			maps.Copy(l.g.starters, f.words)
 		}
 	}
 	return nil

@@ -122,7 +122,7 @@ func (w *intentDraft) tryEdge(name string, tokens capture) (map[string]capture, 
 		}
 		for _, p := range in.patterns {
 			r := run{s: &part, g: w.g}
-			if !r.tryMatch(p.node, tokens.from) {
+			if !r.tryMatch(p, tokens.from) {
 				continue
 			}
 			out := map[string]capture{}
