@@ -85,12 +85,15 @@ func (m *maintenance) runJobs(ctx context.Context) {
 	if !m.nightly {
 		night.Stop()
 	}
+	busy := false // whether turns have ended since the last calm
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-calm.C:
 			if m.turns.count() == 0 {
+				system.CollectOften()
+				busy = false
 				debug.FreeOSMemory()
 			}
 			if err := m.pruneTraces(ctx); err != nil && ctx.Err() == nil {
@@ -104,6 +107,10 @@ func (m *maintenance) runJobs(ctx context.Context) {
 		case <-night.C:
 			night.Reset(m.consolidateMemory(ctx))
 		case job := <-m.jobs:
+			if !busy {
+				system.CollectRarely()
+				busy = true
+			}
 			calm.Reset(calmAfter)
 			if !m.unfound.Swap(true) {
 				gather.Reset(gatherAfter)
