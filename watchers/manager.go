@@ -42,6 +42,8 @@ type Options struct {
 	AllowedRead func(path string) error
 	// Account finds one of the user's accounts. If it is nil, there are no accounts.
 	Account func(name, server string) (pim.Account, error)
+	// Feeds returns the calendar subscriptions. It may be nil.
+	Feeds func() []pim.EventReader
 	// DayOff reports whether the user has a day off. It is nil if the days off are unknown.
 	DayOff func(day time.Time) bool
 	// Called returns the other names, addresses and numbers of a person. If it is nil, there are no
@@ -180,7 +182,7 @@ func (m *Manager) buildWith(s Spec, trouble func(context.Context, string, error)
 	}
 	deps := Deps{
 		Store: m.opt.Store, Log: m.opt.Log.With("watcher", s.ID, "kind", s.Kind), Zone: m.opt.Zone,
-		AllowedRead: m.opt.AllowedRead, Account: m.opt.Account, Trouble: trouble, Network: m.opt.Network, Secret: m.opt.Secret,
+		AllowedRead: m.opt.AllowedRead, Account: m.opt.Account, Feeds: m.opt.Feeds, Trouble: trouble, Network: m.opt.Network, Secret: m.opt.Secret,
 		Messages: m.opt.Messages, Called: m.opt.Called, DayOff: m.opt.DayOff,
 		Search: m.opt.Search,
 		passed: func(p SuppressedSignal) { p.Watcher = s.ID; m.silent.addPassed(p) },

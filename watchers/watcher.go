@@ -166,6 +166,8 @@ type Deps struct {
 	// Account finds one of the user's accounts with a server ("imap", "caldav"). If name is "", it
 	// selects the only such account. The error lists the accounts or explains how to add one.
 	Account func(name, server string) (pim.Account, error)
+	// Feeds returns the calendar subscriptions. It may be nil.
+	Feeds func() []pim.EventReader
 	// Trouble reports that the watcher continues but that only a part of it works ("cannot look
 	// into ~/x: permission denied"). The user is notified once per kind of error. The error is the
 	// watcher's LastError until Trouble is called with nil.

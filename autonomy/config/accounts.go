@@ -73,7 +73,7 @@ func (c *Config) Account(name string, has func(Account) bool) (Account, error) {
 	}
 	switch {
 	case len(fit) == 0:
-		return Account{}, fmt.Errorf("no account is configured for this; add one with hob account add you@example.org (docs/accounts.md)")
+		return Account{}, fmt.Errorf("%w for this; add one with hob account add you@example.org (docs/accounts.md)", pim.ErrNoAccount)
 	case name == "" && len(fit) == 1:
 		return fit[0], nil
 	case name == "":

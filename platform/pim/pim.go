@@ -21,6 +21,8 @@ var (
 	// ErrSignIn means that the server rejected the credentials. Retrying with the same password
 	// does not help.
 	ErrSignIn = errors.New("the server refused the sign-in")
+	// ErrNoAccount means that the user has no account of the requested kind.
+	ErrNoAccount = errors.New("no account is configured")
 	// ErrNoServer means that the account has no server of this kind.
 	ErrNoServer = errors.New("the account has no such server")
 	// ErrNoFolder means that the folder or calendar does not exist.

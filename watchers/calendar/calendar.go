@@ -6,13 +6,18 @@
 // reminder. Thus it reads the calendar just before it fires, and an event that was moved a minute
 // ago fires only at its new time.
 //
+// Without a named account, calendar subscriptions count too. One that cannot be read keeps its last
+// known events and is reported as a problem of the watcher.
+//
 // The UID identifies an event. An occurrence of a recurring event is identified also by its
 // original time according to the recurrence rule, which does not change when the occurrence is
 // moved.
 package calendar
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -64,7 +69,7 @@ func (*Driver) Describe() watchers.Description {
 			{Key: "before", Kind: setting.Text, List: true, Optional: true, Title: "Time before the start", Help: `15m, 1h`},
 			{Key: "tell", Kind: setting.Text, List: true, Optional: true, Title: "What", Help: `starts, added, changed, moved, cancelled`},
 			{Key: "words", Kind: setting.Text, List: true, Optional: true, Title: "Words", Help: `Only events with all of these words.`},
-			{Key: "account", Kind: setting.Text, Optional: true, Title: "Account", Help: `Required if you have several.`},
+			{Key: "account", Kind: setting.Text, Optional: true, Title: "Account", Help: `An account or a subscription. Required if you have several accounts.`},
 		},
 	}
 }
@@ -78,17 +83,30 @@ func (*Driver) New(spec watchers.Spec, deps watchers.Deps) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, err := deps.Account(s.account, "caldav")
-	if err != nil {
+	w := &watch{settings: s, zone: deps.Zone, log: deps.Log, trouble: func(ctx context.Context, err error) {
+		if deps.Trouble != nil {
+			deps.Trouble(ctx, spec.ID, err)
+		}
+	}}
+	if deps.Feeds != nil && s.account == "" {
+		w.feeds = deps.Feeds()
+	} else if deps.Feeds != nil { // a subscription by its name
+		w.feeds = slices.DeleteFunc(slices.Clone(deps.Feeds()), func(f pim.EventReader) bool { return !textnorm.EqualFolded(f.Name(), s.account) })
+		if len(w.feeds) > 0 {
+			return w, nil
+		}
+	}
+	w.account, err = deps.Account(s.account, "caldav")
+	if err != nil && (len(w.feeds) == 0 || !errors.Is(err, pim.ErrNoAccount)) {
 		return nil, fmt.Errorf("calendar: %w", err)
 	}
-	return &watch{settings: s, account: a, zone: deps.Zone, log: deps.Log}, nil
+	return w, nil
 }
 
 // config is the configuration of a watcher.
 type config struct {
-	Account   string   `json:"account,omitempty"`   // [accounts.NAME]; required if there are several
-	Calendars []string `json:"calendars,omitempty"` // names of the calendars; default all
+	Account   string   `json:"account,omitempty"`   // [accounts.NAME], or a subscription; required if there are several accounts
+	Calendars []string `json:"calendars,omitempty"` // names of the calendars and subscriptions; default all
 	Tell      []string `json:"tell,omitempty"`      // starts, added, changed, moved, canceled; default all except added
 	Before    []string `json:"before,omitempty"`    // time before the start of an event; default 15m
 	Words     []string `json:"words,omitempty"`     // words that all must occur in the title, location or notes

@@ -36,9 +36,11 @@ const (
 
 type watch struct {
 	settings
-	account pim.Account
+	account pim.Account // without a name if only subscriptions are watched
+	feeds   []pim.EventReader
 	zone    func() *time.Location
 	log     *slog.Logger
+	trouble func(context.Context, error)
 }
 
 // Every implements watchers.Polled.
@@ -136,31 +138,111 @@ func pollError(err error, wake time.Time) error {
 // readCalendars returns the current events of the calendars, in order. It does not download
 // unchanged calendars again.
 func (w *watch) readCalendars(ctx context.Context, was *cursor, now time.Time) (is cursor, err error) {
-	c, err := caldav.Open(ctx, w.account)
-	if err != nil {
-		return is, err
-	}
-	defer c.Close()
-	list, err := c.Calendars(ctx)
-	if err != nil {
-		return is, err
-	}
-	if list, err = w.selectCalendars(list); err != nil {
-		return is, err
-	}
 	zone := w.zone()
 	// The end of the range advances once an hour, so that an unchanged calendar does not change the
 	// cursor at each poll.
 	span := ics.Span{From: now.Add(-behind), To: now.Truncate(time.Hour).Add(max(horizon, w.before[0]+24*time.Hour)), Zone: zone}
 	is = cursor{To: span.To, Zone: zone.String()}
-	known := was != nil && was.To.Equal(is.To) && was.Zone == is.Zone && len(was.Calendars) == len(list)
+	if w.account.Name != "" {
+		if err := w.readServer(ctx, was, &is, span); err != nil {
+			return is, err
+		}
+	}
+	if err := w.readFeeds(ctx, was, &is, span); err != nil {
+		return is, err
+	}
+	sorting.StableByFunc(is.Events, func(a, b pim.Event) int { return a.Start.Compare(b.Start) })
+	if len(is.Events) > maxEvents {
+		is.To = is.Events[maxEvents].Start
+		is.Events = is.Events[:maxEvents]
+	}
+	return is, nil
+}
+
+// feedPath begins the path of a subscription in the cursor.
+const feedPath = "feed:"
+
+// readFeeds adds the events of the subscriptions. It returns an error only if nothing can be watched.
+func (w *watch) readFeeds(ctx context.Context, was *cursor, is *cursor, span ics.Span) error {
+	var failed error
+	for _, f := range w.feeds {
+		if len(w.calendars) > 0 && !slices.ContainsFunc(w.calendars, func(name string) bool { return textnorm.EqualFolded(name, f.Name()) }) {
+			continue
+		}
+		some, err := f.FindEvents(ctx, span)
+		failed = errors.Join(failed, err)
+		known := was != nil && slices.ContainsFunc(was.Calendars, func(s seen) bool { return s.Path == feedPath+f.Name() })
+		if err != nil && len(some) == 0 && !known {
+			continue
+		}
+		is.Calendars = append(is.Calendars, seen{Path: feedPath + f.Name(), Name: f.Name(), Partial: err != nil})
+		for _, e := range some {
+			if !slices.ContainsFunc(is.Events, func(o pim.Event) bool { return o.UID == e.UID && whenOf(o) == whenOf(e) }) { // the server may have the same invitation
+				w.addEvent(is, e)
+			}
+		}
+		if err != nil && known {
+			for _, e := range was.Events {
+				if e.Calendar == f.Name() && !slices.ContainsFunc(is.Events, func(o pim.Event) bool { return equalEvents(o, e) }) {
+					is.Events = append(is.Events, e)
+				}
+			}
+		}
+	}
+	if failed != nil && len(is.Calendars) == 0 {
+		return failed
+	}
+	if len(w.feeds) > 0 {
+		w.trouble(ctx, failed)
+	}
+	return nil
+}
+
+// addEvent adds an event if it has the requested words.
+func (w *watch) addEvent(is *cursor, e pim.Event) {
+	if w.matchesEvent(e) {
+		is.Events = append(is.Events, shortenEvent(e))
+		return
+	}
+	is.passed = append(is.passed, watchers.SuppressedSignal{
+		Rule: watchers.RuleCondition, Key: "other:" + e.UID + ":" + e.Occurrence, Text: e.Title, At: e.Start,
+		Why: "it does not contain all of the requested words: " + strings.Join(w.words, ", "),
+	})
+}
+
+// readServer adds the events of the account's calendars.
+func (w *watch) readServer(ctx context.Context, was *cursor, is *cursor, span ics.Span) error {
+	c, err := caldav.Open(ctx, w.account)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	list, err := c.Calendars(ctx)
+	if err != nil {
+		return err
+	}
+	if list, err = w.selectCalendars(list); err != nil {
+		return err
+	}
+	known := was != nil && was.To.Equal(is.To) && was.Zone == is.Zone
+	isFeed := func(s seen) bool { return strings.HasPrefix(s.Path, feedPath) }
+	var before []seen
+	if known {
+		before = slices.DeleteFunc(slices.Clone(was.Calendars), isFeed)
+		known = len(before) == len(list)
+	}
 	for i, cal := range list {
 		is.Calendars = append(is.Calendars, seen{Path: cal.Path, Name: cal.Name, Token: cal.Token})
-		known = known && cal.Token != "" && was.Calendars[i] == is.Calendars[i]
+		known = known && cal.Token != "" && before[i] == is.Calendars[i]
+		for _, f := range w.feeds { // a subscription with the same name has events of its own
+			known = known && f.Name() != cal.Name
+		}
 	}
 	if known {
-		is.Events = was.Events
-		return is, nil
+		is.Events = slices.DeleteFunc(slices.Clone(was.Events), func(e pim.Event) bool {
+			return !slices.ContainsFunc(before, func(s seen) bool { return s.Name == e.Calendar })
+		})
+		return nil
 	}
 	for i, cal := range list {
 		some, err := c.Events(ctx, cal, span)
@@ -171,25 +253,13 @@ func (w *watch) readCalendars(ctx context.Context, was *cursor, now time.Time) (
 			is.Calendars[i].Partial = true
 			some = append(some, was.unreadEvents(cal.Name, part, some)...)
 		case err != nil:
-			return is, err
+			return err
 		}
 		for _, e := range some {
-			if w.matchesEvent(e) {
-				is.Events = append(is.Events, shortenEvent(e))
-				continue
-			}
-			is.passed = append(is.passed, watchers.SuppressedSignal{
-				Rule: watchers.RuleCondition, Key: "other:" + e.UID + ":" + e.Occurrence, Text: e.Title, At: e.Start,
-				Why: "it does not contain all of the requested words: " + strings.Join(w.words, ", "),
-			})
+			w.addEvent(is, e)
 		}
 	}
-	sorting.StableByFunc(is.Events, func(a, b pim.Event) int { return a.Start.Compare(b.Start) })
-	if len(is.Events) > maxEvents {
-		is.To = is.Events[maxEvents].Start
-		is.Events = is.Events[:maxEvents]
-	}
-	return is, nil
+	return nil
 }
 
 // unreadEvents returns the known events of a calendar that could not be read and may still exist.
@@ -227,6 +297,9 @@ func (w *watch) selectCalendars(all []pim.Calendar) (out []pim.Calendar, err err
 	}
 	for _, want := range w.calendars {
 		i := slices.IndexFunc(all, func(c pim.Calendar) bool { return textnorm.EqualFolded(c.Name, want) || c.Name == want })
+		if i < 0 && slices.ContainsFunc(w.feeds, func(f pim.EventReader) bool { return textnorm.EqualFolded(f.Name(), want) }) {
+			continue
+		}
 		if i < 0 {
 			return nil, fmt.Errorf("calendar: %w: the calendar %q; choose from %s", pim.ErrNoFolder, want, pim.SanitizeLine(strings.Join(names, ", "), 300))
 		}

@@ -42,6 +42,7 @@ type Options struct {
 // Feed is one subscription. Its methods may be called concurrently.
 type Feed struct {
 	name, address string
+	free          bool // its events do not make the user busy
 	opt           Options
 
 	mu      sync.Mutex // guards the copy; a request waits for another one to the same feed
@@ -52,7 +53,8 @@ type Feed struct {
 }
 
 // Parse reads an entry of the configuration: an address, or a name and an address. Without a name,
-// the host names the subscription. A reference to a secret needs a name.
+// the host names the subscription. A reference to a secret needs a name. If the name ends with
+// "(free)", no event of the subscription makes the user busy.
 func Parse(entry string) (name, address string, err error) {
 	words := strings.Fields(entry)
 	if len(words) == 0 {
@@ -104,7 +106,8 @@ func New(entry string, o Options) (*Feed, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Feed{name: name, address: address, opt: o}, nil
+	name, free := strings.CutSuffix(name, " (free)")
+	return &Feed{name: name, address: address, free: free, opt: o}, nil
 }
 
 // OpenAll returns the subscriptions of the configuration. It skips an entry that Parse refuses.
@@ -137,7 +140,8 @@ func (f *Feed) FindEvents(ctx context.Context, s pim.TimeRange) ([]pim.Event, er
 	}
 	events, err := ics.Events(f.body, s)
 	for i := range events {
-		events[i].Calendar, events[i].Open = f.name, true // a subscription does not make the user busy
+		e := &events[i]
+		e.Calendar, e.Open = f.name, e.Open || e.AllDay || f.free // holidays and birthdays do not make the user busy
 	}
 	return events, f.wrapError(errors.Join(failed, err))
 }

@@ -236,7 +236,7 @@ func (d *App) openGuard(ctx context.Context) error {
 func (d *App) openWatchers(context.Context) (err error) {
 	d.watchers, err = watchers.New(watchers.Options{
 		Store: d.store, Lease: d.lease, Drivers: d.watcherDrivers(), Sink: intake.NewWatcherSink(func() *intake.Intake { return d.intake }), Log: d.opt.Log, Zone: d.zone,
-		AllowedRead: func(path string) error { return d.files.Watchable(path) }, Network: d.network, Resources: func() watchers.Resources { return d.mcp }, Search: toolsweb.Open(d.network, d.opt.Config.Search, d.secrets.ResolveContext, nil).WatchTopic, Secret: d.secrets.Resolve, Account: d.accountsOf(d.opt.Config).Find,
+		AllowedRead: func(path string) error { return d.files.Watchable(path) }, Network: d.network, Resources: func() watchers.Resources { return d.mcp }, Search: toolsweb.Open(d.network, d.opt.Config.Search, d.secrets.ResolveContext, nil).WatchTopic, Secret: d.secrets.Resolve, Account: d.accountsOf(d.opt.Config).Find, Feeds: d.pim.Feeds,
 		Workers: d.opt.Config.Watchers.Workers, MinEvery: d.opt.Config.Watchers.MinEvery.Duration, PerDay: d.opt.Config.Watchers.PerDay,
 		DayOff: holidays.Reporter(d.opt.Config.Autonomy.DaysOff, d.opt.Log), Called: func(q store.Querier, name string) []string { return d.graph.ContactAliases(q, name) }, Messages: func(ctx context.Context, since time.Time, each func(watchers.Message) error) error {
 			return d.intake.ReplayMessages(ctx, since, each)
