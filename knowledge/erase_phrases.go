@@ -10,6 +10,7 @@ import (
 
 	"hob/platform/store"
 	"hob/platform/store/erase"
+	"hob/platform/text/person"
 	"hob/platform/text/textnorm"
 )
 
@@ -22,7 +23,7 @@ func (b *Base) collectPhrases(q store.Querier, f ForgetRequest, g *ErasurePlan) 
 	list := slices.Clone(g.Erasure.Phrases)
 	var values, told []string
 	for _, one := range g.Facts {
-		list = append(list, textVariants(one.Text)...)
+		list = slices.Concat(list, textVariants(one.Text), textVariants(person.ToSecond(one.Text))) // Hob repeats facts as "you ..."
 		values = append(values, tellingValues(one.Text)...)
 	}
 	if b.opt.Quoted != nil {

@@ -9,6 +9,7 @@ import (
 
 	"hob/platform/text/dateparse"
 	"hob/platform/text/lazyregexp"
+	"hob/platform/text/person"
 	"hob/platform/text/textnorm"
 )
 
@@ -161,7 +162,7 @@ func formatLearned(text string) string {
 	if m == nil {
 		return text
 	}
-	return "Noted: " + toOwner(m[1]) + "." + m[2]
+	return "Noted: " + person.ToSecond(m[1]) + "." + m[2]
 }
 
 // selectFacts removes the facts from a recall result that do not answer the question.
@@ -339,9 +340,9 @@ func listFacts(facts []string) string {
 func factToOwner(f string) string {
 	i := strings.LastIndex(f, " (")
 	if i < 0 {
-		return toOwner(f)
+		return person.ToSecond(f)
 	}
-	return toOwner(f[:i]) + f[i:]
+	return person.ToSecond(f[:i]) + f[i:]
 }
 
 // bestFacts returns the facts that have the most words in common with a question.

@@ -6,6 +6,7 @@ import (
 	"unicode"
 
 	"hob/platform/text/credential"
+	"hob/platform/text/person"
 	"hob/platform/text/textnorm"
 	say "hob/platform/text/triples"
 )
@@ -164,7 +165,7 @@ func offerHabit(w *intentDraft) (plan, bool) {
 	if !ok || p.outcome != act {
 		return p, ok
 	}
-	return planConfirmation("Should I remember that "+toOwner(w.tidyStatement(text))+"?", p), true
+	return planConfirmation("Should I remember that "+person.ToSecond(w.tidyStatement(text))+"?", p), true
 }
 
 // mayBeKept reports whether a message is a complete statement and not a question.
@@ -403,7 +404,7 @@ func (x *exchange) shownFact() string {
 		facts := factsOf(body)
 		if len(facts) > 1 { // the answer shows only the facts that match the question
 			reply := strings.ToLower(x.reply)
-			facts = slices.DeleteFunc(facts, func(f string) bool { return !strings.Contains(reply, strings.ToLower(toOwner(factText(f)))) })
+			facts = slices.DeleteFunc(facts, func(f string) bool { return !strings.Contains(reply, strings.ToLower(person.ToSecond(factText(f)))) })
 		}
 		if !ok || len(facts) != 1 || strings.Contains(p.text, bygone) {
 			return ""

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hob/platform/text/dateparse"
+	"hob/platform/text/person"
 )
 
 // readBack returns the question that names all that a plan would do. The bool result is false if the plan calls a tool
@@ -105,7 +106,7 @@ func describeCall(c call, now time.Time) (string, bool) {
 		}
 		return line, true
 	case "remember":
-		return "remember that " + toOwner(arg("text")), true
+		return "remember that " + person.ToSecond(arg("text")), true
 	case "create_note":
 		return "write the note " + quoteText(cmp.Or(arg("text"), arg("title"))), true
 	}

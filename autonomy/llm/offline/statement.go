@@ -7,6 +7,7 @@ import (
 
 	"hob/platform/text/credential"
 	"hob/platform/text/dateparse"
+	"hob/platform/text/person"
 	say "hob/platform/text/triples"
 )
 
@@ -239,7 +240,7 @@ func stateAboutPerson(w *intentDraft) (plan, bool) {
 	if !ok || p.outcome != act {
 		return p, ok
 	}
-	return planConfirmation("Should I remember that "+toOwner(full)+"?", p), true
+	return planConfirmation("Should I remember that "+person.ToSecond(full)+"?", p), true
 }
 
 // askAboutPerson answers a question about "he" or "her" for the person that the conversation is about.

@@ -1,13 +1,14 @@
-package offline
+// Package person changes the grammatical person of a text.
+package person
 
 import (
 	"strings"
 	"unicode"
 )
 
-// toOwner converts the user's words to the second person: "my sister's birthday" becomes "your
-// sister's birthday".
-func toOwner(s string) string {
+// ToSecond converts English words of a user to the second person: "my sister's birthday" becomes
+// "your sister's birthday".
+func ToSecond(s string) string {
 	var b strings.Builder
 	previous := "^"
 	for i := 0; i < len(s); {
@@ -80,12 +81,4 @@ func turnWord(w, previous string) string {
 		return strings.ToUpper(to[:1]) + to[1:]
 	}
 	return to
-}
-
-// upperFirst returns s with its first letter in upper case.
-func upperFirst(s string) string {
-	for i, r := range s {
-		return string(unicode.ToUpper(r)) + s[i+len(string(r)):]
-	}
-	return s
 }
