@@ -15,7 +15,7 @@ func BenchmarkPutClaimFinish(b *testing.B) {
 		b.Run(fmt.Sprintf("lanes=%d", lanes), func(b *testing.B) {
 			f := newBus(b)
 			for b.Loop() {
-				f.write(func(tx *store.Tx) error {
+				f.writeTx(func(tx *store.Tx) error {
 					for l := range lanes {
 						if _, err := f.Inbox.PutTx(tx, bus.Event{Kind: bus.Message, Source: "s", Session: fmt.Sprint(l), Text: "hello"}); err != nil {
 							return err
@@ -23,8 +23,8 @@ func BenchmarkPutClaimFinish(b *testing.B) {
 					}
 					return nil
 				})
-				ids, _ := f.claim(lanes)
-				f.write(func(tx *store.Tx) error {
+				ids, _ := f.claimEvents(lanes)
+				f.writeTx(func(tx *store.Tx) error {
 					for _, id := range ids {
 						if err := f.Inbox.FinishTx(tx, id, "answer"); err != nil {
 							return err
@@ -46,7 +46,7 @@ func BenchmarkClaimBehindALongQueue(b *testing.B) {
 	f := newBus(b)
 	f.fillInbox(many)
 	for b.Loop() {
-		ids, _ := f.claim(1)
-		fatal(b, f.Inbox.Release(b.Context(), ids[0]))
+		ids, _ := f.claimEvents(1)
+		failOnError(b, f.Inbox.Release(b.Context(), ids[0]))
 	}
 }

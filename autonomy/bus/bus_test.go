@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func fatal(t testing.TB, err error) {
+func failOnError(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -38,44 +38,44 @@ type fixture struct {
 func newBus(t testing.TB) *fixture {
 	t.Helper()
 	db, err := storetest.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), []store.MigrationSet{bus.Migrations()}, store.Options{})
-	fatal(t, err)
+	failOnError(t, err)
 	t.Cleanup(func() {
 		if err := db.Close(); err != nil {
 			t.Error(err)
 		}
 	})
 	f := &fixture{t: t, store: db, now: time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)}
-	f.restart()
+	f.restartBus()
 	return f
 }
 
-// restart creates a bus that remembers only the store.
-func (f *fixture) restart() {
+// restartBus creates a bus that remembers only the store.
+func (f *fixture) restartBus() {
 	f.Bus = bus.New(f.store, bus.Options{
 		Now:   func() time.Time { return f.now },
 		Route: func(ch, chat string) (string, string, bool) { return ch, chat, !strings.HasPrefix(ch, "push") },
 	})
 }
 
-func (f *fixture) write(fn func(tx *store.Tx) error) {
+func (f *fixture) writeTx(fn func(tx *store.Tx) error) {
 	f.t.Helper()
-	fatal(f.t, f.store.Write(f.t.Context(), fn))
+	failOnError(f.t, f.store.Write(f.t.Context(), fn))
 }
 
-func (f *fixture) put(e bus.Event) string {
+func (f *fixture) putEvent(e bus.Event) string {
 	f.t.Helper()
 	if e.Kind == "" {
 		e.Kind = bus.Message
 	}
 	acc, err := f.Inbox.Put(f.t.Context(), e)
-	fatal(f.t, err)
+	failOnError(f.t, err)
 	return acc.Event
 }
 
-func (f *fixture) claim(n int) (ids []string, next time.Time) {
+func (f *fixture) claimEvents(n int) (ids []string, next time.Time) {
 	f.t.Helper()
 	events, next, err := f.Inbox.Claim(f.t.Context(), n)
-	fatal(f.t, err)
+	failOnError(f.t, err)
 	for _, e := range events {
 		if e.State != bus.Claimed {
 			f.t.Errorf("claimed an event that is %s", e.State)
@@ -85,21 +85,21 @@ func (f *fixture) claim(n int) (ids []string, next time.Time) {
 	return ids, next
 }
 
-func (f *fixture) get(id string) bus.Event {
+func (f *fixture) getEvent(id string) bus.Event {
 	f.t.Helper()
 	e, err := f.Inbox.Event(f.t.Context(), id)
-	fatal(f.t, err)
+	failOnError(f.t, err)
 	return e
 }
 
-func (f *fixture) finish(ids ...string) {
+func (f *fixture) finishEvents(ids ...string) {
 	f.t.Helper()
 	for _, id := range ids {
-		f.write(func(tx *store.Tx) error { return f.Inbox.FinishTx(tx, id, "answer of "+id) })
+		f.writeTx(func(tx *store.Tx) error { return f.Inbox.FinishTx(tx, id, "answer of "+id) })
 	}
 }
 
-func (f *fixture) want(name string, got []string, want ...string) {
+func (f *fixture) expectList(name string, got []string, want ...string) {
 	f.t.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {
 		f.t.Errorf("%s: %s", name, diff)
@@ -114,19 +114,19 @@ func TestPut_IsDurableAndDeduplicates(t *testing.T) {
 		Provenance: provenance.Owner, ReceivedAt: f.now.Add(-time.Hour), Key: "k",
 	}
 	first, err := f.Inbox.Put(ctx, in)
-	fatal(t, err)
+	failOnError(t, err)
 	want := in
 	want.ID, want.Lane, want.State = first.Event, "s", bus.Pending
-	if diff := cmp.Diff(want, f.get(first.Event)); diff != "" {
+	if diff := cmp.Diff(want, f.getEvent(first.Event)); diff != "" {
 		t.Error(diff)
 	}
 	again, err := f.Inbox.Put(ctx, bus.Event{Kind: bus.Message, Source: "mail", Session: "other", Text: "other", Key: "k"})
-	fatal(t, err)
+	failOnError(t, err)
 	if !again.Repeated || again.Event != first.Event {
 		t.Errorf("Put with the same key = %+v, want the first event", again)
 	}
-	ids, _ := f.claim(9)
-	f.finish(ids...)
+	ids, _ := f.claimEvents(9)
+	f.finishEvents(ids...)
 	if again, err = f.Inbox.Put(ctx, in); err != nil || !again.Repeated || again.Event != first.Event {
 		t.Errorf("Put with the same key after the event is done = %+v, %v, want the first event", again, err)
 	}
@@ -139,7 +139,7 @@ func TestPut_IsDurableAndDeduplicates(t *testing.T) {
 			t.Errorf("%+v: %+v, %v", e, acc, err)
 		}
 	}
-	if got := f.get(f.put(bus.Event{Source: "x", Session: "s"})).Provenance; got != provenance.Outside {
+	if got := f.getEvent(f.putEvent(bus.Event{Source: "x", Session: "s"})).Provenance; got != provenance.Outside {
 		t.Errorf("provenance of an event without one = %q, want outside", got)
 	}
 	if _, err := f.Inbox.Put(ctx, bus.Event{ID: first.Event, Kind: bus.Message, Source: "x", Session: "s"}); err == nil {
@@ -181,10 +181,10 @@ func TestPositions(t *testing.T) {
 	for i := range 4 {
 		e := bus.Event{Kind: bus.Message, Source: "s", Session: "s"}
 		acc, err := f.Inbox.Put(t.Context(), e)
-		fatal(t, err)
+		failOnError(t, err)
 		e.ID, e.Lane = acc.Event, "s"
 		n, err := f.Inbox.QueuePosition(t.Context(), e)
-		fatal(t, err)
+		failOnError(t, err)
 		if acc.Position != i || n != i {
 			t.Errorf("event %d has position %d, want %d", i, acc.Position, n)
 		}
@@ -210,16 +210,16 @@ func TestWake_IsNeverLost(t *testing.T) {
 		default:
 		}
 	}
-	id := f.put(bus.Event{Source: "s", Session: "s"})
-	f.put(bus.Event{Source: "s", Session: "s"})
+	id := f.putEvent(bus.Event{Source: "s", Session: "s"})
+	f.putEvent(bus.Event{Source: "s", Session: "s"})
 	woken("put")
-	f.claim(1)
-	f.write(func(tx *store.Tx) error { return f.Inbox.SuspendTx(tx, id, f.now.Add(time.Hour)) })
-	f.write(func(tx *store.Tx) error { return f.Inbox.ResumeTx(tx, id) })
+	f.claimEvents(1)
+	f.writeTx(func(tx *store.Tx) error { return f.Inbox.SuspendTx(tx, id, f.now.Add(time.Hour)) })
+	f.writeTx(func(tx *store.Tx) error { return f.Inbox.ResumeTx(tx, id) })
 	woken("resume")
-	f.claim(1)
-	e := f.get(id)
-	f.write(func(tx *store.Tx) error {
+	f.claimEvents(1)
+	e := f.getEvent(id)
+	f.writeTx(func(tx *store.Tx) error {
 		_, err := f.Inbox.FailTx(tx, e, "why", f.now, false)
 		return err
 	})
@@ -243,7 +243,7 @@ func TestWake_IsNeverLost(t *testing.T) {
 
 func TestSettled(t *testing.T) {
 	f := newBus(t)
-	id := f.put(bus.Event{Source: "s", Session: "s"})
+	id := f.putEvent(bus.Event{Source: "s", Session: "s"})
 	closed := func(c <-chan struct{}) bool {
 		select {
 		case <-c:
@@ -258,30 +258,30 @@ func TestSettled(t *testing.T) {
 		want bool
 	}{
 		{"retry", func(tx *store.Tx) error {
-			_, err := f.Inbox.FailTx(tx, f.get(id), "x", time.Time{}, false)
+			_, err := f.Inbox.FailTx(tx, f.getEvent(id), "x", time.Time{}, false)
 			return err
 		}, false},
 		{"suspend", func(tx *store.Tx) error { return f.Inbox.SuspendTx(tx, id, time.Time{}) }, true},
 		{"done", func(tx *store.Tx) error { return f.Inbox.FinishTx(tx, id, "a") }, true},
 	} {
-		f.claim(1)
+		f.claimEvents(1)
 		one, cancelOne := f.Inbox.EventClosed(id)
 		two, cancelTwo := f.Inbox.EventClosed(id)
 		gone, cancel := f.Inbox.EventClosed(id)
 		cancel()
-		f.write(tc.do)
+		f.writeTx(tc.do)
 		if closed(one) != tc.want || closed(two) != tc.want || closed(gone) {
 			t.Errorf("%s: closed %v and %v, canceled one closed %v", tc.name, closed(one), closed(two), closed(gone))
 		}
 		cancelOne()
 		cancelTwo()
 	}
-	dead := f.put(bus.Event{Source: "s", Session: "s"})
-	f.claim(1)
+	dead := f.putEvent(bus.Event{Source: "s", Session: "s"})
+	f.claimEvents(1)
 	c, cancel := f.Inbox.EventClosed(dead)
 	defer cancel()
-	f.write(func(tx *store.Tx) error {
-		_, err := f.Inbox.FailTx(tx, f.get(dead), "x", time.Time{}, true)
+	f.writeTx(func(tx *store.Tx) error {
+		_, err := f.Inbox.FailTx(tx, f.getEvent(dead), "x", time.Time{}, true)
 		return err
 	})
 	if !closed(c) {

@@ -21,7 +21,7 @@ func TestClaim_ReadsNothingWhenIdle(t *testing.T) {
 	}
 	idle("nothing was ever there")
 	_, err := f.Inbox.Put(t.Context(), bus.Event{Kind: bus.Message, Source: "web", Session: "s", Channel: "web", Text: "later", Provenance: provenance.Owner, NotBefore: f.now.Add(time.Minute)})
-	fatal(t, err)
+	failOnError(t, err)
 	if list, next, err := f.Inbox.Claim(t.Context(), 4); len(list) != 0 || !next.Equal(f.now.Add(time.Minute)) || err != nil {
 		t.Errorf("Claim = %v %s %v", list, next, err)
 	}
@@ -34,9 +34,9 @@ func TestClaim_ReadsNothingWhenIdle(t *testing.T) {
 	if len(list) != 1 || err != nil {
 		t.Fatalf("Claim = %v %v", list, err)
 	}
-	f.write(func(tx *store.Tx) error { return f.Inbox.FinishTx(tx, list[0].ID, "done") })
+	f.writeTx(func(tx *store.Tx) error { return f.Inbox.FinishTx(tx, list[0].ID, "done") })
 	_, _, err = f.Inbox.Claim(t.Context(), 4)
-	fatal(t, err)
+	failOnError(t, err)
 	idle("all is done")
 }
 
@@ -44,19 +44,19 @@ func TestClaim_ReadsNothingWhenIdle(t *testing.T) {
 func TestClaim_FindsEventsOfAnotherProcess(t *testing.T) {
 	f := newBus(t)
 	id, err := f.Inbox.Put(t.Context(), bus.Event{Kind: bus.Message, Source: "web", Session: "s", Channel: "web", Text: "once", Provenance: provenance.Owner})
-	fatal(t, err)
+	failOnError(t, err)
 	list, _, err := f.Inbox.Claim(t.Context(), 4)
-	fatal(t, err)
-	f.write(func(tx *store.Tx) error { return f.Inbox.FinishTx(tx, list[0].ID, "done") })
+	failOnError(t, err)
+	f.writeTx(func(tx *store.Tx) error { return f.Inbox.FinishTx(tx, list[0].ID, "done") })
 	_, _, err = f.Inbox.Claim(t.Context(), 4)
-	fatal(t, err)
+	failOnError(t, err)
 	other, err := storetest.Open(t.Context(), f.store.Path(), []store.MigrationSet{bus.Migrations()}, store.Options{})
-	fatal(t, err)
-	fatal(t, other.Write(t.Context(), func(tx *store.Tx) error {
+	failOnError(t, err)
+	failOnError(t, other.Write(t.Context(), func(tx *store.Tx) error {
 		_, err := tx.Exec(`UPDATE inbox SET state = 'pending'`)
 		return err
 	}))
-	fatal(t, other.Close())
+	failOnError(t, other.Close())
 	f.now = f.now.Add(5 * time.Minute)
 	if list, _, err := f.Inbox.Claim(t.Context(), 4); len(list) != 1 || err != nil {
 		t.Errorf("%v: %v %v", id, list, err)
@@ -67,10 +67,10 @@ func TestClaim_FindsEventsOfAnotherProcess(t *testing.T) {
 func TestOutbox_PollsWithoutWritesWhenEmpty(t *testing.T) {
 	f := newBus(t)
 	f.sendTexts("e1", outboxItem("push", "a", "a1"), outboxItem("push", "a", "a2"))
-	f.want("the first", f.takeTexts("push", 1), "a1")
+	f.expectList("the first", f.takeTexts("push", 1), "a1")
 	before := f.store.CommitCount()
-	f.want("a busy chat", f.takeTexts("push", 1))
-	f.want("another channel", f.takeTexts("push2", 1))
+	f.expectList("a busy chat", f.takeTexts("push", 1))
+	f.expectList("another channel", f.takeTexts("push2", 1))
 	if n := f.store.CommitCount() - before; n != 0 {
 		t.Errorf("%d transactions", n)
 	}

@@ -9,8 +9,8 @@ import (
 	"hob/autonomy/bus"
 )
 
-// read returns the available events without waiting.
-func read(s *bus.Subscription) (out []bus.LiveEvent) {
+// readAvailable returns the available events without waiting.
+func readAvailable(s *bus.Subscription) (out []bus.LiveEvent) {
 	for {
 		select {
 		case e, ok := <-s.C():
@@ -24,7 +24,7 @@ func read(s *bus.Subscription) (out []bus.LiveEvent) {
 	}
 }
 
-func show(es []bus.LiveEvent) (out []string) {
+func formatEvents(es []bus.LiveEvent) (out []string) {
 	for _, e := range es {
 		out = append(out, e.Type+string(e.Data))
 	}
@@ -39,11 +39,11 @@ func TestFeed_ReachesAllReaders(t *testing.T) {
 	b.Close()
 	f.Feed.Publish("status", "e", "s", 2)
 	f.Feed.Publish("status", "e", "s", make(chan int)) // cannot be encoded
-	f.want("a", show(read(a)), "status1", "status2", "statusnull")
-	f.want("b", show(read(b)), "status1")
+	f.expectList("a", formatEvents(readAvailable(a)), "status1", "status2", "statusnull")
+	f.expectList("b", formatEvents(readAvailable(b)), "status1")
 	a.Close()
 	f.Feed.Publish("status", "e", "s", 3)
-	f.want("a, closed", show(read(a)))
+	f.expectList("a, closed", formatEvents(readAvailable(a)))
 }
 
 func TestFeed_ReaderCatchesUp(t *testing.T) {
@@ -53,7 +53,7 @@ func TestFeed_ReaderCatchesUp(t *testing.T) {
 	f.Feed.Publish("status", "e", "s", 1)
 	f.Feed.Publish("content_delta", "e", "s", "x")
 	f.Feed.Publish("status", "e", "s", 2)
-	seen := read(first)
+	seen := readAvailable(first)
 	for i := 1; i < len(seen); i++ {
 		if seen[i].ID <= seen[i-1].ID {
 			t.Errorf("ids do not grow: %d, then %d", seen[i-1].ID, seen[i].ID)
@@ -62,28 +62,28 @@ func TestFeed_ReaderCatchesUp(t *testing.T) {
 	again := f.Feed.Subscribe(seen[0].ID)
 	defer again.Close()
 	f.Feed.Publish("status", "e", "s", 3)
-	f.want("again", show(read(again)), "status2", "status3")
+	f.expectList("again", formatEvents(readAvailable(again)), "status2", "status3")
 	// An id of an earlier start of the daemon is an old one.
 	old := seen[2].ID
 	f.now = f.now.Add(1e9)
-	f.restart()
+	f.restartBus()
 	f.Feed.Publish("status", "e", "s", 4)
 	after := f.Feed.Subscribe(old)
 	defer after.Close()
-	f.want("after a restart", show(read(after)), "status4")
+	f.expectList("after a restart", formatEvents(readAvailable(after)), "status4")
 	f.now = f.now.Add(-1e12)
-	f.restart()
+	f.restartBus()
 	f.Feed.Publish("status", "e", "s", 5)
 	back := f.Feed.Subscribe(old)
 	defer back.Close()
-	f.want("after the clock was set back", show(read(back)), "status5")
+	f.expectList("after the clock was set back", formatEvents(readAvailable(back)), "status5")
 }
 
 func TestFeed_ReportsDroppedEvents(t *testing.T) {
 	f := newBus(t)
 	all := f.Feed.Subscribe(0)
 	f.Feed.Publish("status", "e", "s", 0)
-	id := read(all)[0].ID
+	id := readAvailable(all)[0].ID
 	all.Close()
 	const n = 2000
 	for i := range n {
@@ -91,7 +91,7 @@ func TestFeed_ReportsDroppedEvents(t *testing.T) {
 	}
 	s := f.Feed.Subscribe(id)
 	defer s.Close()
-	got := read(s)
+	got := readAvailable(s)
 	if got[0].Type != "dropped" || got[0].ID <= id || got[0].ID >= got[1].ID {
 		t.Fatalf("first event = %+v, want a report of dropped events", got[0])
 	}
@@ -99,13 +99,13 @@ func TestFeed_ReportsDroppedEvents(t *testing.T) {
 	if _, err := fmt.Sscanf(string(got[0].Data), `{"dropped":%d}`, &dropped); err != nil || dropped+len(got)-1 != n {
 		t.Errorf("%d dropped and %d kept of %d events, %v", dropped, len(got)-1, n, err)
 	}
-	if last := show(got[len(got)-1:])[0]; last != fmt.Sprint("status", n) {
+	if last := formatEvents(got[len(got)-1:])[0]; last != fmt.Sprint("status", n) {
 		t.Errorf("last event = %s", last)
 	}
 	// A reader that continues after the "dropped" event misses no further events.
 	s2 := f.Feed.Subscribe(got[0].ID)
 	defer s2.Close()
-	if next := read(s2); len(next) != len(got)-1 {
+	if next := readAvailable(s2); len(next) != len(got)-1 {
 		t.Errorf("%d events after the first read, want %d", len(next), len(got)-1)
 	}
 }
@@ -118,9 +118,9 @@ func TestFeed_SlowReaderDelaysNoOther(t *testing.T) {
 	for i := range n {
 		f.Feed.Publish("content_delta", "e", "s", i)
 	}
-	got := read(slow)
+	got := readAvailable(slow)
 	f.Feed.Publish("status", "e", "s", "now")
-	got = append(got, read(slow)...)
+	got = append(got, readAvailable(slow)...)
 	dropped := uint64(n + 1 - (len(got) - 1))
 	if d := got[len(got)-2]; d.Type != "dropped" || string(d.Data) != fmt.Sprintf(`{"dropped":%d}`, dropped) {
 		t.Errorf("%s%s, want %d", d.Type, d.Data, dropped)
@@ -147,7 +147,7 @@ func TestFeed_ManyPublishersAndReaders(t *testing.T) {
 			defer s.Close()
 			var last uint64
 			for range 100 {
-				for _, e := range read(s) {
+				for _, e := range readAvailable(s) {
 					if e.ID < last {
 						t.Errorf("got id %d after %d", e.ID, last)
 					}

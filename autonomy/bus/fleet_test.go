@@ -30,9 +30,9 @@ func openInstance(t testing.TB, url, name string) *fleetInstance {
 	t.Helper()
 	sets := []store.MigrationSet{lease.Migrations(), bus.Migrations()}
 	db, err := store.Open(t.Context(), t.TempDir()+"/hob.db", sets, store.Options{URL: url, Instance: name, Lease: 2 * time.Second})
-	fatal(t, err)
+	failOnError(t, err)
 	m, err := lease.Open(t.Context(), lease.Options{Store: db, Shared: true, Instance: name, Home: name, Lease: 2 * time.Second})
-	fatal(t, err)
+	failOnError(t, err)
 	x := &fleetInstance{name: name, db: db, bus: bus.New(db, bus.Options{Lease: m}), m: m}
 	x.ctx, x.stop = context.WithCancel(context.WithoutCancel(t.Context()))
 	return x
@@ -88,7 +88,7 @@ func TestFleet_AnswersEachEventOnce(t *testing.T) {
 	}
 	const sessions, each = 10, 12
 	server := storetest.NewServer(t)
-	fatal(t, server.Exec(t.Context(), "postgres", "CREATE DATABASE fleet"))
+	failOnError(t, server.Exec(t.Context(), "postgres", "CREATE DATABASE fleet"))
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	fleet := make([]*fleetInstance, 3)
@@ -112,8 +112,8 @@ func TestFleet_AnswersEachEventOnce(t *testing.T) {
 	ids := map[string]bool{}
 	for n := range each {
 		if n == each/2 {
-			fatal(t, server.Stop("QUIT"))
-			fatal(t, server.Start(t.Context()))
+			failOnError(t, server.Stop("QUIT"))
+			failOnError(t, server.Start(t.Context()))
 		}
 		for s := range sessions {
 			e := bus.Event{Kind: bus.Message, Source: "test", Session: fmt.Sprint("s", s), Key: fmt.Sprintf("s%d-%d", s, n), Text: fmt.Sprintf("s%d-%02d", s, n), Channel: "web"}
@@ -123,7 +123,7 @@ func TestFleet_AnswersEachEventOnce(t *testing.T) {
 					ids[acc.Event] = true
 					break
 				}
-				fatal(t, sleepFor(t.Context(), 50*time.Millisecond)) // refused and sent again, as clients do
+				failOnError(t, sleepFor(t.Context(), 50*time.Millisecond)) // refused and sent again, as clients do
 			}
 		}
 	}
@@ -162,7 +162,7 @@ func waitUntil(t *testing.T, limit time.Duration, ok func() bool) {
 // BenchmarkFleet_Wakeup measures how long an instance takes to notice an event that another one received.
 func BenchmarkFleet_Wakeup(b *testing.B) {
 	server := storetest.NewServer(b)
-	fatal(b, server.Exec(b.Context(), "postgres", "CREATE DATABASE wakeup"))
+	failOnError(b, server.Exec(b.Context(), "postgres", "CREATE DATABASE wakeup"))
 	from, to := openInstance(b, server.URL("wakeup"), "from"), openInstance(b, server.URL("wakeup"), "to")
 	var done sync.WaitGroup
 	for _, x := range []*fleetInstance{from, to} {
@@ -170,7 +170,7 @@ func BenchmarkFleet_Wakeup(b *testing.B) {
 	}
 	for b.Loop() {
 		_, err := from.bus.Inbox.Put(b.Context(), bus.Event{Kind: bus.Message, Source: "test", Session: "s", Text: "hello", Channel: "web"})
-		fatal(b, err)
+		failOnError(b, err)
 		<-to.bus.Inbox.Wake()
 	}
 	for _, x := range []*fleetInstance{from, to} {

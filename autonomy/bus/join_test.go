@@ -14,7 +14,7 @@ import (
 	"hob/platform/store"
 )
 
-func merge(a, b bus.Event) (string, json.RawMessage, bool) {
+func mergeTexts(a, b bus.Event) (string, json.RawMessage, bool) {
 	return a.Text + "\n" + b.Text, json.RawMessage(`{"joined":true}`), b.Text != "apart"
 }
 
@@ -25,10 +25,10 @@ func messageFrom(sender, key, text string) bus.Event {
 	}
 }
 
-func (f *fixture) join(e bus.Event, settle time.Duration) (acc channels.Accepted) {
+func (f *fixture) joinEvent(e bus.Event, settle time.Duration) (acc channels.Accepted) {
 	f.t.Helper()
-	f.write(func(tx *store.Tx) (err error) {
-		acc, err = f.Inbox.CoalesceTx(tx, e, settle, merge)
+	f.writeTx(func(tx *store.Tx) (err error) {
+		acc, err = f.Inbox.CoalesceTx(tx, e, settle, mergeTexts)
 		return err
 	})
 	return acc
@@ -38,7 +38,7 @@ func (f *fixture) join(e bus.Event, settle time.Duration) (acc channels.Accepted
 func (f *fixture) claimAll() (texts []string) {
 	f.t.Helper()
 	evs, _, err := f.Inbox.Claim(f.t.Context(), 9)
-	fatal(f.t, err)
+	failOnError(f.t, err)
 	for _, e := range evs {
 		texts = append(texts, e.Text)
 	}
@@ -48,16 +48,16 @@ func (f *fixture) claimAll() (texts []string) {
 func TestJoin_MergesMessagesOfOneSender(t *testing.T) {
 	f := newBus(t)
 	const wait = 2 * time.Second
-	first := f.join(messageFrom("ada", "1", "one"), wait)
+	first := f.joinEvent(messageFrom("ada", "1", "one"), wait)
 	f.now = f.now.Add(time.Second)
-	second := f.join(messageFrom("ada", "2", "two"), wait)
+	second := f.joinEvent(messageFrom("ada", "2", "two"), wait)
 	if second.Event != first.Event || second.Repeated {
 		t.Errorf("second message = %+v, want a part of %s", second, first.Event)
 	}
-	f.restart() // all state is in the database
+	f.restartBus() // all state is in the database
 	for _, key := range []string{"1", "2"} {
 		for _, settle := range []time.Duration{wait, 0} {
-			if got := f.join(messageFrom("ada", key, "again"), settle); !got.Repeated || got.Event != first.Event {
+			if got := f.joinEvent(messageFrom("ada", key, "again"), settle); !got.Repeated || got.Event != first.Event {
 				t.Errorf("repeat of %s = %+v, want the first event", key, got)
 			}
 		}
@@ -66,15 +66,15 @@ func TestJoin_MergesMessagesOfOneSender(t *testing.T) {
 		t.Errorf("FindCoalesced = %q, %v", got, err)
 	}
 	f.now = f.now.Add(1500 * time.Millisecond) // the wait restarted
-	f.want("still waiting", f.claimAll())
+	f.expectList("still waiting", f.claimAll())
 	f.now = f.now.Add(time.Second)
-	f.want("one turn", f.claimAll(), "one\ntwo")
-	late := f.join(messageFrom("ada", "3", "three"), wait)
+	f.expectList("one turn", f.claimAll(), "one\ntwo")
+	late := f.joinEvent(messageFrom("ada", "3", "three"), wait)
 	if late.Event == first.Event {
 		t.Error("a message joined a turn that already runs")
 	}
 	list, err := f.Inbox.List(t.Context(), "push:c", "", 10)
-	fatal(t, err)
+	failOnError(t, err)
 	if len(list) != 2 {
 		t.Errorf("the inbox lists %d events, want 2", len(list))
 	}
@@ -85,7 +85,7 @@ func TestJoin_ExtendsTheWaitAtMostFiveTimes(t *testing.T) {
 	begun := f.now
 	var events []string
 	for i := range 12 {
-		acc := f.join(messageFrom("ada", fmt.Sprint(i), "x"), 2*time.Second)
+		acc := f.joinEvent(messageFrom("ada", fmt.Sprint(i), "x"), 2*time.Second)
 		events = append(events, acc.Event)
 		f.now = f.now.Add(time.Second)
 		if f.now.Sub(begun) == 10*time.Second {
@@ -121,17 +121,17 @@ func TestJoin_KeepsOtherMessagesSeparate(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := newBus(t)
-			a := f.join(messageFrom("ada", "1", "one"), wait)
-			if b := f.join(c.next, c.settle); b.Event == a.Event {
+			a := f.joinEvent(messageFrom("ada", "1", "one"), wait)
+			if b := f.joinEvent(c.next, c.settle); b.Event == a.Event {
 				t.Error("the messages were joined")
 			}
 		})
 	}
 	t.Run("across another sender's message", func(t *testing.T) {
 		f := newBus(t)
-		a := f.join(messageFrom("ada", "1", "one"), wait)
-		f.join(messageFrom("bob", "2", "two"), wait)
-		if b := f.join(messageFrom("ada", "3", "three"), wait); b.Event == a.Event {
+		a := f.joinEvent(messageFrom("ada", "1", "one"), wait)
+		f.joinEvent(messageFrom("bob", "2", "two"), wait)
+		if b := f.joinEvent(messageFrom("ada", "3", "three"), wait); b.Event == a.Event {
 			t.Error("the message was joined across another one")
 		}
 	})
@@ -141,18 +141,18 @@ func TestDelivery_HasItsMessageAndDraft(t *testing.T) {
 	f := newBus(t)
 	e := messageFrom("ada", "1", "hello")
 	e.Payload = json.RawMessage(`{"extra":{"id":7},"images":null}`)
-	acc := f.join(e, 0)
+	acc := f.joinEvent(e, 0)
 	ctx := t.Context()
-	fatal(t, f.Outbox.KeepDraft(ctx, acc.Event, "push", "c", "m1"))
-	fatal(t, f.Outbox.KeepDraft(ctx, acc.Event, "push", "c", "m2"))
-	f.restart()
+	failOnError(t, f.Outbox.KeepDraft(ctx, acc.Event, "push", "c", "m1"))
+	failOnError(t, f.Outbox.KeepDraft(ctx, acc.Event, "push", "c", "m2"))
+	f.restartBus()
 	answer := outboxItem("push", "c", "the answer")
 	answer.Files = []channels.Attachment{{Name: "a.txt", Size: 3, Path: "/x/a"}}
 	f.sendTexts(acc.Event, answer, outboxItem("push", "d", "elsewhere"))
 	rows, err := f.Outbox.ClaimDeliveries(ctx, "push", 9)
-	fatal(t, err)
+	failOnError(t, err)
 	paths, err := f.Outbox.AttachedPaths(ctx)
-	fatal(t, err)
+	failOnError(t, err)
 	if len(rows) != 2 || string(rows[0].Cause) != `{"id":7}` || rows[0].Draft != "m2" || len(rows[0].Files) != 1 || rows[1].Cause != nil || rows[1].Draft != "" {
 		t.Fatalf("claimed %+v", rows)
 	}
@@ -160,18 +160,18 @@ func TestDelivery_HasItsMessageAndDraft(t *testing.T) {
 		t.Error(d)
 	}
 	unsettled, err := f.Outbox.InFlight(ctx, "push")
-	fatal(t, err)
+	failOnError(t, err)
 	if d := cmp.Diff(rows[0].Cause, unsettled[0].Cause); d != "" || unsettled[0].Draft != "m2" {
 		t.Errorf("after a crash the in-flight delivery is %+v", unsettled[0])
 	}
 	if n, _, err := f.Outbox.Queue("push"); err != nil || n != 2 {
 		t.Errorf("%d wait, %v", n, err)
 	}
-	fatal(t, f.Outbox.Delivered(ctx, rows[0].ID, channels.Receipt{}))
+	failOnError(t, f.Outbox.Delivered(ctx, rows[0].ID, channels.Receipt{}))
 	id, err := f.Outbox.Draft(ctx, acc.Event, "push", "c")
-	fatal(t, err)
+	failOnError(t, err)
 	paths, err = f.Outbox.AttachedPaths(ctx)
-	fatal(t, err)
+	failOnError(t, err)
 	if id != "" || len(paths) != 0 {
 		t.Errorf("after the delivery: draft %q, files %q, want none", id, paths)
 	}
@@ -181,8 +181,8 @@ func TestDelivery_HasItsMessageAndDraft(t *testing.T) {
 // be a new message below the question, not an edit of the draft above it.
 func TestDelivery_QuestionEndsTheDraft(t *testing.T) {
 	f := newBus(t)
-	acc := f.join(messageFrom("ada", "1", "hello"), 0)
-	fatal(t, f.Outbox.KeepDraft(t.Context(), acc.Event, "push", "c", "m1"))
+	acc := f.joinEvent(messageFrom("ada", "1", "hello"), 0)
+	failOnError(t, f.Outbox.KeepDraft(t.Context(), acc.Event, "push", "c", "m1"))
 	q := outboxItem("push", "c", "May I?")
 	q.Kind = channels.Question
 	f.sendTexts(acc.Event, q)

@@ -19,11 +19,11 @@ func TestLedger_KeepsFinalStates(t *testing.T) {
 	record := func(e bus.Entry) error {
 		return f.store.Write(ctx, func(tx *store.Tx) error { return f.Ledger.RecordTx(tx, e) })
 	}
-	fatal(t, record(entry))
+	failOnError(t, record(entry))
 	done := entry
 	done.State, done.Result, done.Source, done.FinishedAt = bus.CallDone, "sent", provenance.Tool, f.now.Add(time.Second)
 	done.UndoLabel, done.Undo, done.Data = "take it back", []byte(`7`), []byte(`[1]`)
-	fatal(t, record(done))
+	failOnError(t, record(done))
 	for _, state := range []bus.CallState{bus.CallStarted, bus.CallDone, bus.CallFailed, bus.CallUnknown} {
 		again := entry
 		again.State = state
@@ -32,7 +32,7 @@ func TestLedger_KeepsFinalStates(t *testing.T) {
 		}
 	}
 	got, err := f.Ledger.Call(ctx, "c1")
-	fatal(t, err)
+	failOnError(t, err)
 	if diff := cmp.Diff(done, got); diff != "" {
 		t.Error(diff)
 	}
@@ -41,13 +41,13 @@ func TestLedger_KeepsFinalStates(t *testing.T) {
 	}
 	second := done
 	second.Call = "c2"
-	fatal(t, record(second))
+	failOnError(t, record(second))
 	list, err := f.Ledger.Undoable(ctx, 9)
 	if err != nil || len(list) != 2 || list[0].Call != "c2" {
 		t.Fatalf("undoable: %v, %v", list, err)
 	}
 	for _, want := range []bool{true, false} {
-		f.write(func(tx *store.Tx) error {
+		f.writeTx(func(tx *store.Tx) error {
 			first, err := f.Ledger.UndoneTx(tx, "c2", "e9")
 			if first != want {
 				t.Errorf("undone calls = %v, want %v", first, want)

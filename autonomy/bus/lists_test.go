@@ -17,20 +17,20 @@ func TestLists(t *testing.T) {
 	f := newBus(t)
 	var ids []string
 	for i := range 5 {
-		ids = append(ids, f.put(bus.Event{Source: "s", Session: fmt.Sprint("s", i%2), Provenance: provenance.Owner, Channel: "web", Chat: fmt.Sprint(i)}))
+		ids = append(ids, f.putEvent(bus.Event{Source: "s", Session: fmt.Sprint("s", i%2), Provenance: provenance.Owner, Channel: "web", Chat: fmt.Sprint(i)}))
 	}
 	names := func(es []bus.Event, err error) (out []string) {
 		t.Helper()
-		fatal(t, err)
+		failOnError(t, err)
 		for _, e := range es {
 			out = append(out, e.ID)
 		}
 		return out
 	}
-	f.want("newest first", names(f.Inbox.List(t.Context(), "", "", 3)), ids[4], ids[3], ids[2])
-	f.want("before", names(f.Inbox.List(t.Context(), "", ids[2], 3)), ids[1], ids[0])
-	f.want("of one session", names(f.Inbox.List(t.Context(), "s1", "", 9)), ids[3], ids[1])
-	f.want("before an unknown one", names(f.Inbox.List(t.Context(), "", "nobody", 9)))
+	f.expectList("newest first", names(f.Inbox.List(t.Context(), "", "", 3)), ids[4], ids[3], ids[2])
+	f.expectList("before", names(f.Inbox.List(t.Context(), "", ids[2], 3)), ids[1], ids[0])
+	f.expectList("of one session", names(f.Inbox.List(t.Context(), "s1", "", 9)), ids[3], ids[1])
+	f.expectList("before an unknown one", names(f.Inbox.List(t.Context(), "", "nobody", 9)))
 	session, channel, chat, err := f.Owner.LastSession(t.Context())
 	if err != nil || session != "s0" || channel != "web" || chat != "4" {
 		t.Errorf("last session = %q on %q in %q, %v", session, channel, chat, err)
@@ -38,9 +38,9 @@ func TestLists(t *testing.T) {
 	if _, err := f.Inbox.Event(t.Context(), "nobody"); !errors.Is(err, bus.ErrNotFound) {
 		t.Errorf("Get of an unknown event = %v", err)
 	}
-	f.claim(1)
+	f.claimEvents(1)
 	counts, err := f.Inbox.CountByState(t.Context())
-	fatal(t, err)
+	failOnError(t, err)
 	if diff := cmp.Diff(map[bus.State]int{bus.Pending: 4, bus.Claimed: 1}, counts); diff != "" {
 		t.Error(diff)
 	}
@@ -55,18 +55,18 @@ func TestDeliveryLists(t *testing.T) {
 	}
 	texts := func(ds []bus.Delivery, err error) (out []string) {
 		t.Helper()
-		fatal(t, err)
+		failOnError(t, err)
 		for _, d := range ds {
 			out = append(out, d.Text)
 		}
 		return out
 	}
 	ctx := t.Context()
-	f.want("newest first", texts(f.Outbox.Deliveries(ctx, "", "", "", 2)), "3", "2")
-	f.want("older", texts(f.Outbox.Deliveries(ctx, "", "", f.row("2").ID, 9)), "1", "0")
-	f.want("of a session and state", texts(f.Outbox.Deliveries(ctx, "s1", "sent", "", 9)), "3", "1")
-	f.want("of another state", texts(f.Outbox.Deliveries(ctx, "", "dead", "", 9)))
-	if e, err := f.Outbox.DeliveryEvent(ctx, f.row("2").ID); err != nil || e != "e2" {
+	f.expectList("newest first", texts(f.Outbox.Deliveries(ctx, "", "", "", 2)), "3", "2")
+	f.expectList("older", texts(f.Outbox.Deliveries(ctx, "", "", f.findDelivery("2").ID, 9)), "1", "0")
+	f.expectList("of a session and state", texts(f.Outbox.Deliveries(ctx, "s1", "sent", "", 9)), "3", "1")
+	f.expectList("of another state", texts(f.Outbox.Deliveries(ctx, "", "dead", "", 9)))
+	if e, err := f.Outbox.DeliveryEvent(ctx, f.findDelivery("2").ID); err != nil || e != "e2" {
 		t.Errorf("event %q, %v", e, err)
 	}
 	if _, err := f.Outbox.DeliveryEvent(ctx, "nobody"); !errors.Is(err, bus.ErrNotFound) {
@@ -83,7 +83,7 @@ func TestNotices(t *testing.T) {
 		f.now = f.now.Add(time.Second)
 	}
 	message := func() string {
-		id := f.put(bus.Event{Source: "web", Session: "s"})
+		id := f.putEvent(bus.Event{Source: "web", Session: "s"})
 		f.now = f.now.Add(time.Second)
 		return id
 	}
@@ -97,13 +97,13 @@ func TestNotices(t *testing.T) {
 	second := message()
 	texts := func(event string, n int) (out []string) {
 		ns, err := f.Outbox.Notices(t.Context(), "s", event, n)
-		fatal(t, err)
+		failOnError(t, err)
 		for _, n := range ns {
 			out = append(out, n.Text)
 		}
 		return out
 	}
-	f.want("since the last message", texts(second, 9), "one", "two", "three")
-	f.want("the newest two", texts(second, 2), "two", "three")
-	f.want("before the first", texts(first, 9), "before everything", "one", "two", "three")
+	f.expectList("since the last message", texts(second, 9), "one", "two", "three")
+	f.expectList("the newest two", texts(second, 2), "two", "three")
+	f.expectList("before the first", texts(first, 9), "before everything", "one", "two", "three")
 }

@@ -28,8 +28,8 @@ type modeledEvent struct {
 	notBefore              time.Time
 }
 
-// due lists the events that Claim may take, best first.
-func (m *model) due(now time.Time, n int) (out []*modeledEvent, next time.Time) {
+// listDue lists the events that Claim may take, best first.
+func (m *model) listDue(now time.Time, n int) (out []*modeledEvent, next time.Time) {
 	heads := map[string]*modeledEvent{}
 	for _, e := range m.list {
 		if heads[e.lane] == nil && (e.state == bus.Pending || e.state == bus.Claimed) {
@@ -91,7 +91,7 @@ func TestInbox_BehavesLikeTheModel(t *testing.T) {
 				f.stepRandomly(m, r)
 			}
 			for _, e := range m.list {
-				got := f.get(e.id)
+				got := f.getEvent(e.id)
 				want := modeledEvent{id: e.id, lane: got.Lane, session: got.Session, key: got.Key, state: got.State, attempts: got.Attempts, crashes: got.Crashes, notBefore: got.NotBefore}
 				if diff := gocmp.Diff(*e, want, gocmp.AllowUnexported(modeledEvent{})); diff != "" {
 					t.Errorf("event %s: %s", e.id, diff)
@@ -113,10 +113,10 @@ func (f *fixture) stepRandomly(m *model, r *rand.Rand) {
 	case op == 18:
 		f.now = f.now.Add(time.Duration(r.IntN(90)) * time.Second)
 	default: // the process dies
-		f.restart()
+		f.restartBus()
 		m.served, m.serial = map[string]int{}, 0
 		_, err := f.Inbox.Recover(f.t.Context())
-		fatal(f.t, err)
+		failOnError(f.t, err)
 		for _, e := range m.list {
 			if e.state == bus.Claimed {
 				e.state, e.attempts, e.crashes, e.notBefore = bus.Pending, e.attempts-1, e.crashes+1, time.Time{}
@@ -138,7 +138,7 @@ func (f *fixture) stepPut(m *model, r *rand.Rand) {
 		e.NotBefore = f.now.Add(time.Duration(r.IntN(120)) * time.Second)
 	}
 	acc, err := f.Inbox.Put(f.t.Context(), e)
-	fatal(f.t, err)
+	failOnError(f.t, err)
 	first := slices.IndexFunc(m.list, func(o *modeledEvent) bool { return e.Key != "" && o.key == e.Key })
 	if acc.Repeated != (first >= 0) || (first >= 0 && m.list[first].id != acc.Event) {
 		f.t.Fatalf("key %q: %+v", e.Key, acc)
@@ -150,7 +150,7 @@ func (f *fixture) stepPut(m *model, r *rand.Rand) {
 
 func (f *fixture) stepClaim(m *model, n int) {
 	f.t.Helper()
-	due, wantNext := m.due(f.now, n)
+	due, wantNext := m.listDue(f.now, n)
 	var want []string
 	for _, e := range due {
 		want = append(want, e.id)
@@ -158,8 +158,8 @@ func (f *fixture) stepClaim(m *model, n int) {
 		m.serial++
 		m.served[e.lane] = m.serial
 	}
-	got, next := f.claim(n)
-	f.want("claimed", got, want...)
+	got, next := f.claimEvents(n)
+	f.expectList("claimed", got, want...)
 	if !next.Equal(wantNext) {
 		f.t.Errorf("next = %v, want %v", next, wantNext)
 	}
@@ -177,21 +177,21 @@ func (f *fixture) stepEnd(m *model, r *rand.Rand) {
 		return
 	}
 	if state == bus.Pending {
-		f.write(func(tx *store.Tx) error { return f.Inbox.ResumeTx(tx, e.id) })
+		f.writeTx(func(tx *store.Tx) error { return f.Inbox.ResumeTx(tx, e.id) })
 		e.notBefore = time.Time{}
 		return
 	}
 	at := f.now.Add(time.Duration(r.IntN(60)) * time.Second)
 	switch r.IntN(4) {
 	case 0:
-		f.write(func(tx *store.Tx) error { return f.Inbox.SuspendTx(tx, e.id, at) })
+		f.writeTx(func(tx *store.Tx) error { return f.Inbox.SuspendTx(tx, e.id, at) })
 		e.state, e.attempts, e.notBefore = bus.Pending, e.attempts-1, at
 	case 1:
-		fatal(f.t, f.Inbox.Release(f.t.Context(), e.id))
+		failOnError(f.t, f.Inbox.Release(f.t.Context(), e.id))
 		e.state, e.attempts, e.notBefore = bus.Pending, e.attempts-1, time.Time{}
 	case 2:
-		f.write(func(tx *store.Tx) error {
-			dead, err := f.Inbox.FailTx(tx, f.get(e.id), "x", at, false)
+		f.writeTx(func(tx *store.Tx) error {
+			dead, err := f.Inbox.FailTx(tx, f.getEvent(e.id), "x", at, false)
 			if dead != (e.attempts >= bus.MaxAttempts) {
 				f.t.Errorf("dead = %v after %d attempts", dead, e.attempts)
 			}
@@ -203,7 +203,7 @@ func (f *fixture) stepEnd(m *model, r *rand.Rand) {
 		}
 		e.state, e.notBefore = bus.Pending, at
 	default:
-		f.finish(e.id)
+		f.finishEvents(e.id)
 		e.state = bus.Done
 	}
 }

@@ -19,24 +19,24 @@ func outboxItem(channel, chat, text string) bus.OutboxItem {
 
 func (f *fixture) sendTexts(event string, outs ...bus.OutboxItem) {
 	f.t.Helper()
-	f.write(func(tx *store.Tx) error { return f.Outbox.EnqueueTx(tx, event, outs...) })
+	f.writeTx(func(tx *store.Tx) error { return f.Outbox.EnqueueTx(tx, event, outs...) })
 }
 
 func (f *fixture) takeTexts(channel string, n int) (texts []string) {
 	f.t.Helper()
 	ds, err := f.Outbox.ClaimDeliveries(f.t.Context(), channel, n)
-	fatal(f.t, err)
+	failOnError(f.t, err)
 	for _, d := range ds {
 		texts = append(texts, d.Text)
 	}
 	return texts
 }
 
-// row finds a delivery by its text.
-func (f *fixture) row(text string) bus.Delivery {
+// findDelivery finds a delivery by its text.
+func (f *fixture) findDelivery(text string) bus.Delivery {
 	f.t.Helper()
 	ds, err := f.Outbox.Deliveries(f.t.Context(), "", "", "", 100)
-	fatal(f.t, err)
+	failOnError(f.t, err)
 	for _, d := range ds {
 		if d.Text == text {
 			return d
@@ -50,30 +50,30 @@ func TestClaimDeliveries_OnePerChatInOrder(t *testing.T) {
 	f := newBus(t)
 	f.sendTexts("e1", outboxItem("push", "a", "a1"), outboxItem("push", "a", "a2"), outboxItem("push", "b", "b1"))
 	f.sendTexts("e2", outboxItem("push", "a", "a3"), outboxItem("push2", "a", "elsewhere"))
-	f.want("one per chat", f.takeTexts("push", 9), "a1", "b1")
-	f.want("busy chats", f.takeTexts("push", 9))
-	fatal(t, f.Outbox.Delivered(t.Context(), f.row("a1").ID, channels.Receipt{}))
-	f.want("the next of a", f.takeTexts("push", 9), "a2")
-	fatal(t, f.Outbox.Retry(t.Context(), f.row("a2").ID, f.now.Add(time.Minute), "down", true))
-	f.want("a failure holds its chat", f.takeTexts("push", 9))
+	f.expectList("one per chat", f.takeTexts("push", 9), "a1", "b1")
+	f.expectList("busy chats", f.takeTexts("push", 9))
+	failOnError(t, f.Outbox.Delivered(t.Context(), f.findDelivery("a1").ID, channels.Receipt{}))
+	f.expectList("the next of a", f.takeTexts("push", 9), "a2")
+	failOnError(t, f.Outbox.Retry(t.Context(), f.findDelivery("a2").ID, f.now.Add(time.Minute), "down", true))
+	f.expectList("a failure holds its chat", f.takeTexts("push", 9))
 	at, ok, err := f.Outbox.NextDelivery(t.Context(), "push")
 	if err != nil || !ok || !at.Equal(f.now.Add(time.Minute)) {
 		t.Errorf("next delivery = %v, %v, %v; want the one that does not wait behind a failure", at, ok, err)
 	}
 	f.now = f.now.Add(time.Minute)
-	f.want("at its time", f.takeTexts("push", 9), "a2")
-	if d := f.row("a2"); d.Attempts != 2 || !d.MaybeRepeated || d.Error != "down" || d.State != channels.Sending {
+	f.expectList("at its time", f.takeTexts("push", 9), "a2")
+	if d := f.findDelivery("a2"); d.Attempts != 2 || !d.MaybeRepeated || d.Error != "down" || d.State != channels.Sending {
 		t.Errorf("%+v", d)
 	}
-	fatal(t, f.Outbox.DeadLetter(t.Context(), f.row("a2").ID, "blocked"))
-	f.want("past a dead one", f.takeTexts("push", 9), "a3")
+	failOnError(t, f.Outbox.DeadLetter(t.Context(), f.findDelivery("a2").ID, "blocked"))
+	f.expectList("past a dead one", f.takeTexts("push", 9), "a3")
 	for _, text := range []string{"a3", "b1"} {
-		fatal(t, f.Outbox.Delivered(t.Context(), f.row(text).ID, channels.Receipt{}))
+		failOnError(t, f.Outbox.Delivered(t.Context(), f.findDelivery(text).ID, channels.Receipt{}))
 	}
 	if _, ok, err := f.Outbox.NextDelivery(t.Context(), "push"); ok || err != nil {
 		t.Errorf("NextDelivery reports more work: %v", err)
 	}
-	f.want("the other channel", f.takeTexts("push2", 9), "elsewhere")
+	f.expectList("the other channel", f.takeTexts("push2", 9), "elsewhere")
 }
 
 // Notices and questions to the owner do not wait behind answers to guests.
@@ -83,7 +83,7 @@ func TestClaimDeliveries_GuestsComeLast(t *testing.T) {
 		event, chat string
 		src         provenance.Source
 	}{{"g", "eve", provenance.Outside}, {"o", "me", provenance.Owner}} {
-		f.put(bus.Event{ID: who.event, Source: "push", Session: "push:" + who.chat, Channel: "push", Chat: who.chat, Text: "hi", Provenance: who.src})
+		f.putEvent(bus.Event{ID: who.event, Source: "push", Session: "push:" + who.chat, Channel: "push", Chat: who.chat, Text: "hi", Provenance: who.src})
 	}
 	ask := outboxItem("push", "zoe", "may I?")
 	ask.Kind = channels.Question
@@ -93,12 +93,12 @@ func TestClaimDeliveries_GuestsComeLast(t *testing.T) {
 	var got []string
 	for range 4 {
 		ds, err := f.Outbox.ClaimDeliveries(t.Context(), "push", 1)
-		fatal(t, err)
+		failOnError(t, err)
 		for _, d := range ds {
 			got = append(got, fmt.Sprint(d.Text, " ", d.Guest))
 		}
 	}
-	f.want("in this order", got, "of the guest false", "may I? false", "to the owner false", "to the guest true")
+	f.expectList("in this order", got, "of the guest false", "may I? false", "to the owner false", "to the guest true")
 }
 
 func TestClaimDeliveries_KeepsTheLimit(t *testing.T) {
@@ -106,8 +106,8 @@ func TestClaimDeliveries_KeepsTheLimit(t *testing.T) {
 	for i := range 5 {
 		f.sendTexts("e", outboxItem("push", fmt.Sprint(i), fmt.Sprint(i)))
 	}
-	f.want("two", f.takeTexts("push", 2), "0", "1")
-	f.want("the rest", f.takeTexts("push", 9), "2", "3", "4")
+	f.expectList("two", f.takeTexts("push", 2), "0", "1")
+	f.expectList("the rest", f.takeTexts("push", 9), "2", "3", "4")
 }
 
 func TestOutbox_PulledTextIsSentAtOnce(t *testing.T) {
@@ -116,16 +116,16 @@ func TestOutbox_PulledTextIsSentAtOnce(t *testing.T) {
 	o.NotBefore = f.now.Add(time.Hour) // on a pull channel, nothing would release a delayed message
 	f.sendTexts("e", outboxItem("web", "", "first"), o)
 	for _, text := range []string{"first", "hello"} {
-		if d := f.row(text); d.State != channels.Sent || !d.SentAt.Equal(f.now) {
+		if d := f.findDelivery(text); d.State != channels.Sent || !d.SentAt.Equal(f.now) {
 			t.Errorf("%+v", d)
 		}
 	}
 	o = outboxItem("push", "", "held back")
 	o.NotBefore = f.now.Add(time.Hour)
 	f.sendTexts("e", o)
-	f.want("too early", f.takeTexts("push", 9))
+	f.expectList("too early", f.takeTexts("push", 9))
 	f.now = f.now.Add(time.Hour)
-	f.want("in time", f.takeTexts("push", 9), "held back")
+	f.expectList("in time", f.takeTexts("push", 9), "held back")
 }
 
 // A later report does not change the final state of a delivery.
@@ -140,18 +140,18 @@ func TestOutbox_FirstFinalStateCounts(t *testing.T) {
 			f := newBus(t)
 			f.sendTexts("e", outboxItem("push", "c", "hello"))
 			f.takeTexts("push", 1)
-			id := f.row("hello").ID
-			fatal(t, end(f, id))
+			id := f.findDelivery("hello").ID
+			failOnError(t, end(f, id))
 			for _, again := range ends {
-				fatal(t, again(f, id))
+				failOnError(t, again(f, id))
 			}
-			fatal(t, f.Outbox.Retry(ctx, id, f.now, "x", true))
-			if d := f.row("hello"); string(d.State) != state || d.MaybeRepeated {
+			failOnError(t, f.Outbox.Retry(ctx, id, f.now, "x", true))
+			if d := f.findDelivery("hello"); string(d.State) != state || d.MaybeRepeated {
 				t.Errorf("%+v", d)
 			}
-			f.want("taken again", f.takeTexts("push", 9))
+			f.expectList("taken again", f.takeTexts("push", 9))
 			told, err := f.Outbox.Deliveries(ctx, "", "", "", 9)
-			fatal(t, err)
+			failOnError(t, err)
 			want := map[string]int{"sent": 1, "dead": 2}[state]
 			if len(told) != want {
 				t.Errorf("%d reports, want %d", len(told), want)
@@ -169,16 +169,16 @@ func TestOutbox_ReportsUndeliveredTextsOnce(t *testing.T) {
 	o.Provenance = provenance.Outside
 	status := outboxItem("push", "c", "you are #2")
 	status.Kind = channels.Status
-	id := f.put(bus.Event{Source: "s", Session: "s"})
+	id := f.putEvent(bus.Event{Source: "s", Session: "s"})
 	f.sendTexts(id, o, status)
 	for range 2 {
 		f.takeTexts("push", 1)
 		ds, err := f.Outbox.Deliveries(t.Context(), "", "sending", "", 1)
-		fatal(t, err)
-		fatal(t, f.Outbox.DeadLetter(t.Context(), ds[0].ID, "the bot was blocked"))
+		failOnError(t, err)
+		failOnError(t, f.Outbox.DeadLetter(t.Context(), ds[0].ID, "the bot was blocked"))
 	}
 	ds, err := f.Outbox.EventDeliveries(t.Context(), id)
-	fatal(t, err)
+	failOnError(t, err)
 	if len(ds) != 3 {
 		t.Fatalf("%d deliveries, want 3: a lost status is not reported", len(ds))
 	}
@@ -187,7 +187,7 @@ func TestOutbox_ReportsUndeliveredTextsOnce(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 	var src provenance.Source
-	fatal(t, f.store.Read().QueryRowContext(t.Context(), `SELECT provenance FROM outbox WHERE id = ?`, d.ID).Scan(&src))
+	failOnError(t, f.store.Read().QueryRowContext(t.Context(), `SELECT provenance FROM outbox WHERE id = ?`, d.ID).Scan(&src))
 	if src != provenance.Outside {
 		t.Errorf("provenance of a report that quotes untrusted text = %q", src)
 	}
@@ -197,12 +197,12 @@ func TestOutbox_ListsInFlightDeliveriesAfterACrash(t *testing.T) {
 	f := newBus(t)
 	f.sendTexts("e", outboxItem("push", "a", "one"), outboxItem("push", "b", "two"), outboxItem("push2", "a", "three"))
 	f.takeTexts("push", 1)
-	f.restart()
+	f.restartBus()
 	ds, err := f.Outbox.InFlight(t.Context(), "push")
 	if err != nil || len(ds) != 1 || ds[0].Text != "one" {
 		t.Fatalf("InFlight = %v, %v", ds, err)
 	}
-	fatal(t, f.Outbox.Retry(t.Context(), ds[0].ID, f.now, "cut off", true))
+	failOnError(t, f.Outbox.Retry(t.Context(), ds[0].ID, f.now, "cut off", true))
 	got, err := f.Outbox.ClaimDeliveries(t.Context(), "push", 9)
 	if err != nil || len(got) != 2 || !got[0].MaybeRepeated || got[1].MaybeRepeated {
 		t.Errorf("ClaimDeliveries = %+v, %v", got, err)
@@ -228,7 +228,7 @@ func TestOutbox_WakesChannels(t *testing.T) {
 		t.Error("the signal did not fire exactly once, for the right channel")
 	}
 	f.takeTexts("push", 1)
-	fatal(t, f.Outbox.Delivered(t.Context(), f.row("one").ID, channels.Receipt{}))
+	failOnError(t, f.Outbox.Delivered(t.Context(), f.findDelivery("one").ID, channels.Receipt{}))
 	if !woken(door) {
 		t.Error("the end of a delivery did not signal the next one")
 	}

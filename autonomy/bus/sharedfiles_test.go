@@ -31,17 +31,17 @@ type filesInstance struct {
 // TestSharedFiles_FollowMessages exchanges files between instances whose homes are different.
 func TestSharedFiles_FollowMessages(t *testing.T) {
 	server := storetest.NewServer(t)
-	fatal(t, server.Exec(t.Context(), "postgres", "CREATE DATABASE files"))
+	failOnError(t, server.Exec(t.Context(), "postgres", "CREATE DATABASE files"))
 	open := func(name, dir string) *filesInstance {
 		db, err := store.Open(t.Context(), filepath.Join(dir, "hob.db"), []store.MigrationSet{lease.Migrations(), bus.Migrations()}, store.Options{URL: server.URL("files"), Instance: name})
-		fatal(t, err)
+		failOnError(t, err)
 		m, err := lease.Open(t.Context(), lease.Options{Store: db, Shared: true, Instance: name, Home: dir})
-		fatal(t, err)
+		failOnError(t, err)
 		x := &filesInstance{db: db, dir: dir}
 		x.spool = channels.NewSpool(channels.SpoolOptions{Dir: filepath.Join(dir, "outgoing"), Log: slog.New(slog.DiscardHandler), Waiting: func(context.Context) ([]string, error) { return nil, nil }})
 		x.Bus = bus.New(db, bus.Options{Lease: m, Spool: x.spool, Route: func(ch, chat string) (string, string, bool) { return ch, chat, false }})
 		x.files = x.Files.Receive(channels.Files{Keep: channels.OpenReceivedFolder(func() string { return filepath.Join(dir, "files") }, channels.ReceivedFolder)})
-		t.Cleanup(func() { m.Leave(); fatal(t, db.Close()) })
+		t.Cleanup(func() { m.Leave(); failOnError(t, db.Close()) })
 		return x
 	}
 	thereDir := t.TempDir()
@@ -50,15 +50,15 @@ func TestSharedFiles_FollowMessages(t *testing.T) {
 	// the same name with other content exists on the other instance
 	for _, x := range []*filesInstance{here, there} {
 		_, err := x.files.Keep(t.Context(), "report.pdf", []byte("report of "+x.dir))
-		fatal(t, err)
+		failOnError(t, err)
 	}
 	content := bytes.Repeat([]byte("%PDF\x00\xff"), 200_000)
 	path, err := here.files.Keep(t.Context(), "report.pdf", content)
-	fatal(t, err)
+	failOnError(t, err)
 	_, err = here.Inbox.Put(t.Context(), bus.Event{Kind: bus.Message, Source: "push", Session: "s", Channel: "push", Chat: "c", Text: "saved as " + path})
-	fatal(t, err)
+	failOnError(t, err)
 	events, _, err := there.Inbox.Claim(t.Context(), 1)
-	fatal(t, err)
+	failOnError(t, err)
 	copied := filepath.Join(there.dir, "files", channels.ReceivedFolder, filepath.Base(path))
 	if got, err := os.ReadFile(copied); len(events) != 1 || !bytes.Equal(got, content) {
 		t.Errorf("%d events; the file has %d bytes on the other instance (%v), want %d", len(events), len(got), err, len(content))
@@ -67,16 +67,16 @@ func TestSharedFiles_FollowMessages(t *testing.T) {
 	// a file to send reaches the instance that sends it
 	sum := sha256.Sum256(content)
 	out := channels.OutgoingFile{Name: "answer.pdf", Size: int64(len(content)), Digest: hex.EncodeToString(sum[:])}
-	fatal(t, here.spool.Put(t.Context(), out, func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content)), nil }))
-	fatal(t, here.Files.Attach(t.Context(), out))
-	fatal(t, here.db.Write(t.Context(), func(tx *store.Tx) error {
+	failOnError(t, here.spool.Put(t.Context(), out, func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content)), nil }))
+	failOnError(t, here.Files.Attach(t.Context(), out))
+	failOnError(t, here.db.Write(t.Context(), func(tx *store.Tx) error {
 		return here.Outbox.EnqueueTx(tx, "e", bus.OutboxItem{Delivery: channels.Delivery{
 			Kind: channels.Reply, Session: "s", Channel: "push", Chat: "c", Text: "attached",
 			Files: []channels.Attachment{{Name: out.Name, Size: out.Size, Path: here.spool.Path(out.Digest)}},
 		}})
 	}))
 	ds, err := there.Outbox.ClaimDeliveries(t.Context(), "push", 1)
-	fatal(t, err)
+	failOnError(t, err)
 	if len(ds) != 1 || len(ds[0].Files) != 1 {
 		t.Fatalf("deliveries = %+v", ds)
 	}
@@ -85,20 +85,20 @@ func TestSharedFiles_FollowMessages(t *testing.T) {
 	}
 
 	// a file that the user deleted does not come back when the instance starts again
-	fatal(t, os.Remove(copied))
+	failOnError(t, os.Remove(copied))
 	again := open("there", thereDir)
-	fatal(t, again.Files.CatchUp(t.Context()))
+	failOnError(t, again.Files.CatchUp(t.Context()))
 	if _, err := os.Stat(copied); err == nil {
 		t.Error("a deleted file came back")
 	}
 
 	// forgetting removes all files from the database
-	fatal(t, here.db.Write(t.Context(), func(tx *store.Tx) error {
+	failOnError(t, here.db.Write(t.Context(), func(tx *store.Tx) error {
 		_, err := here.Eraser().EraseTx(tx, &erase.Erasure{ID: "e1"}, erase.NewScrubber("PDF"))
 		return err
 	}))
 	n := 0
-	fatal(t, here.db.Read().QueryRowContext(t.Context(), `SELECT count(*) FROM shared_files`).Scan(&n))
+	failOnError(t, here.db.Read().QueryRowContext(t.Context(), `SELECT count(*) FROM shared_files`).Scan(&n))
 	if n != 0 {
 		t.Errorf("the database contains %d files after something was forgotten", n)
 	}

@@ -16,7 +16,7 @@ const numbers = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n 
 
 func (f *fixture) fillInbox(n int) {
 	f.t.Helper()
-	f.write(func(tx *store.Tx) error {
+	f.writeTx(func(tx *store.Tx) error {
 		_, err := tx.Exec(numbers+`INSERT INTO inbox (id, kind, source, session, lane, text, provenance, received_at, state)
 			SELECT 'e' || substr(CAST(1000000 + i AS TEXT), 2), 'message', 's', 'a', 'a', 'x', 'owner', 0, 'pending' FROM n`, n)
 		return err
@@ -30,18 +30,18 @@ func (f *fixture) neverReads(table, query string, args ...any) {
 		return // PostgreSQL chooses a plan by the number of rows
 	}
 	rows, err := f.store.Read().QueryContext(f.t.Context(), "EXPLAIN QUERY PLAN "+query, args...)
-	fatal(f.t, err)
+	failOnError(f.t, err)
 	defer rows.Close()
 	steps := 0
 	for rows.Next() {
 		var id, parent, unused int
 		var detail string
-		fatal(f.t, rows.Scan(&id, &parent, &unused, &detail))
+		failOnError(f.t, rows.Scan(&id, &parent, &unused, &detail))
 		if steps++; strings.HasPrefix(detail, "SCAN "+table) {
 			f.t.Errorf("the query scans the whole table: %s", detail)
 		}
 	}
-	fatal(f.t, rows.Err())
+	failOnError(f.t, rows.Err())
 	if steps == 0 {
 		f.t.Error("no query plan")
 	}
@@ -53,15 +53,15 @@ func TestClaim_CostDoesNotGrowWithTheQueue(t *testing.T) {
 	f.fillInbox(many)
 	f.neverReads("h", bus.Heads, 1)
 	f.neverReads("inbox", bus.Heads, 1)
-	other := f.put(bus.Event{Source: "s", Session: "b"})
+	other := f.putEvent(bus.Event{Source: "s", Session: "b"})
 	for _, want := range []string{"e000001", "e000002"} {
-		got, _ := f.claim(1)
-		f.want("claimed", got, want)
-		f.finish(got...)
+		got, _ := f.claimEvents(1)
+		f.expectList("claimed", got, want)
+		f.finishEvents(got...)
 		if other != "" {
-			got, _ = f.claim(1)
-			f.want("the other session's turn", got, other)
-			f.finish(other)
+			got, _ = f.claimEvents(1)
+			f.expectList("the other session's turn", got, other)
+			f.finishEvents(other)
 			other = ""
 		}
 	}
@@ -73,7 +73,7 @@ func TestClaim_CostDoesNotGrowWithTheQueue(t *testing.T) {
 
 func TestClaimDeliveries_CostDoesNotGrowWithTheChat(t *testing.T) {
 	f := newBus(t)
-	f.write(func(tx *store.Tx) error {
+	f.writeTx(func(tx *store.Tx) error {
 		_, err := tx.Exec(numbers+`INSERT INTO outbox (id, event, n, kind, session, channel, chat, text, provenance, state, created_at)
 			SELECT 'd' || i, 'e' || i, 1, 'reply', 's', 'push', 'c', 'text ' || i, 'hob', 'queued', 0 FROM n`, many/5)
 		return err
@@ -81,17 +81,17 @@ func TestClaimDeliveries_CostDoesNotGrowWithTheChat(t *testing.T) {
 	f.sendTexts("late", outboxItem("push", "b", "another chat"))
 	f.neverReads("o", bus.ChatHeads+"SELECT seq FROM heads", "push", 1)
 	f.neverReads("outbox", bus.ChatHeads+"SELECT seq FROM heads", "push", 1)
-	f.want("one per chat", f.takeTexts("push", 9), "text 1", "another chat")
+	f.expectList("one per chat", f.takeTexts("push", 9), "text 1", "another chat")
 }
 
 func TestPut_TextOfTenMegabytes(t *testing.T) {
 	f := newBus(t)
 	big := strings.Repeat("0123456789ä", 10<<20/12)
-	id := f.put(bus.Event{Source: "s", Session: "s", Text: big})
+	id := f.putEvent(bus.Event{Source: "s", Session: "s", Text: big})
 	events, _, err := f.Inbox.Claim(t.Context(), 1)
-	fatal(t, err)
+	failOnError(t, err)
 	if len(events) != 1 || events[0].ID != id || events[0].Text != big {
 		t.Fatalf("%d events", len(events))
 	}
-	f.finish(id)
+	f.finishEvents(id)
 }

@@ -83,8 +83,8 @@ func (e *engine) Receive(_ context.Context, in channels.Inbound) (channels.Accep
 	return channels.Accepted{Event: id}, nil
 }
 
-// change edits an event and wakes all requests that wait for it.
-func (e *engine) change(f func()) {
+// changeEvent edits an event and wakes all requests that wait for it.
+func (e *engine) changeEvent(f func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	f()
@@ -92,9 +92,9 @@ func (e *engine) change(f func()) {
 	e.changed = make(chan struct{})
 }
 
-func (e *engine) finish(st *api.EventStatus, answer string) {
-	e.change(func() { st.State, st.Answer, st.Approvals = "done", answer, nil })
-	e.say("message_end", st.ID, map[string]any{"answer": answer, "interrupted": false})
+func (e *engine) finishEvent(st *api.EventStatus, answer string) {
+	e.changeEvent(func() { st.State, st.Answer, st.Approvals = "done", answer, nil })
+	e.publishEvent("message_end", st.ID, map[string]any{"answer": answer, "interrupted": false})
 }
 
 func (e *engine) Event(_ context.Context, id string) (api.EventStatus, error) {
@@ -149,8 +149,8 @@ func (e *engine) Shown(_ context.Context, client string, d api.Display) error {
 	return nil
 }
 
-// answered waits for the answer to an approval.
-func (e *engine) answered(id string) api.Answer {
+// awaitAnswer waits for the answer to an approval.
+func (e *engine) awaitAnswer(id string) api.Answer {
 	for {
 		e.mu.Lock()
 		a, ok := e.answers[id]
@@ -296,52 +296,52 @@ func (e *engine) TriggerSecret(trigger string) ([]byte, error) {
 }
 
 func (e *engine) Sessions(_ context.Context, q api.Query) ([]api.Session, error) {
-	e.note("list %s %+v", "sessions", q)
+	e.recordCall("list %s %+v", "sessions", q)
 	return []api.Session{{ID: "x"}}, nil
 }
 
 func (e *engine) Deliveries(_ context.Context, q api.Query) ([]api.Delivery, error) {
-	e.note("list %s %+v", "deliveries", q)
+	e.recordCall("list %s %+v", "deliveries", q)
 	return []api.Delivery{{ID: "x"}}, nil
 }
 
 func (e *engine) Approvals(_ context.Context, q api.Query) ([]api.Approval, error) {
-	e.note("list %s %+v", "approvals", q)
+	e.recordCall("list %s %+v", "approvals", q)
 	return []api.Approval{{ID: "x"}}, nil
 }
 
 func (e *engine) Messages(_ context.Context, q api.Query) ([]api.ChatLine, error) {
-	e.note("list %s %+v", "messages", q)
+	e.recordCall("list %s %+v", "messages", q)
 	return []api.ChatLine{{ID: "x"}}, nil
 }
 
 func (e *engine) Tasks(_ context.Context, q api.Query) ([]api.Task, error) {
-	e.note("list %s %+v", "tasks", q)
+	e.recordCall("list %s %+v", "tasks", q)
 	return []api.Task{{ID: "x"}}, nil
 }
 
 func (e *engine) Tools(_ context.Context, q api.Query) ([]api.Tool, error) {
-	e.note("list %s %+v", "tools", q)
+	e.recordCall("list %s %+v", "tools", q)
 	return []api.Tool{{Name: "x"}}, nil
 }
 
 func (e *engine) Goals(_ context.Context, q api.Query) ([]api.GoalDetails, error) {
-	e.note("list %s %+v", "goals", q)
+	e.recordCall("list %s %+v", "goals", q)
 	return nil, nil
 }
 
 func (e *engine) Usage(_ context.Context, q api.Query) ([]api.UsageRow, error) {
-	e.note("list %s %+v", "usage", q)
+	e.recordCall("list %s %+v", "usage", q)
 	return nil, nil
 }
 
 func (e *engine) Watchers(_ context.Context, q api.Query) ([]api.Watcher, error) {
-	e.note("list %s %+v", "watchers", q)
+	e.recordCall("list %s %+v", "watchers", q)
 	return []api.Watcher{{WatcherSpec: api.WatcherSpec{ID: "x"}}}, nil
 }
 
 func (e *engine) SaveSetting(_ context.Context, key, old, value string) (api.SettingChange, error) {
-	e.note("save %s %s %s", key, old, value)
+	e.recordCall("save %s %s %s", key, old, value)
 	return api.SettingChange{Key: key, Old: old, New: value}, nil
 }
 
@@ -350,32 +350,32 @@ func (e *engine) MailAccounts(context.Context) ([]api.MailAccount, error) {
 }
 
 func (e *engine) ApplySettings(context.Context) error {
-	e.note("apply settings")
+	e.recordCall("apply settings")
 	return nil
 }
 
 func (e *engine) Notes(_ context.Context, q api.Query) ([]api.Note, error) {
-	e.note("list %s %+v", "notes", q)
+	e.recordCall("list %s %+v", "notes", q)
 	return nil, fmt.Errorf("%w: cannot be narrowed so", api.ErrInvalid)
 }
 
 func (e *engine) Undoable(_ context.Context, q api.Query) ([]api.LedgerEntry, error) {
-	e.note("list undo %+v", q)
+	e.recordCall("list undo %+v", q)
 	return []api.LedgerEntry{{Args: json.RawMessage("{")}}, nil // cannot be encoded
 }
 
 func (e *engine) Why(_ context.Context, kind, about string) (api.Explanation, error) {
-	e.note("why %s", strings.TrimSpace(kind+" "+about))
+	e.recordCall("why %s", strings.TrimSpace(kind+" "+about))
 	return api.Explanation{Why: &api.Why{}, Text: "because"}, nil
 }
 
 func (e *engine) Audit(_ context.Context, q api.AuditQuery) ([]api.AuditRecord, error) {
-	e.note("audit %+v", q)
+	e.recordCall("audit %+v", q)
 	return []api.AuditRecord{}, nil
 }
 
 func (e *engine) AuditLine(_ context.Context, seq int64) (api.AuditLine, error) {
-	e.note("audit line %d", seq)
+	e.recordCall("audit line %d", seq)
 	return api.AuditLine{AuditRecord: api.AuditRecord{Seq: seq}}, nil
 }
 
@@ -384,7 +384,7 @@ func (e *engine) AuditVerify(context.Context) (api.AuditHead, error) {
 }
 
 func (e *engine) RecordTrust(_ context.Context, t api.TrustRecord) (api.TrustRecord, error) {
-	e.note("trust %+v", t)
+	e.recordCall("trust %+v", t)
 	return t, nil
 }
 
@@ -404,12 +404,12 @@ func (e *engine) TrustFile(_ context.Context, path string) (api.TrustedFiles, er
 func (e *engine) ConfigChanged(context.Context, api.ConfigChange) error { return nil }
 
 func (e *engine) Stop(_ context.Context, session string) (api.Stopped, error) {
-	e.note("stop %s", session)
+	e.recordCall("stop %s", session)
 	return api.Stopped{Stopped: true}, nil
 }
 
 func (e *engine) Backup(context.Context) (api.Backup, error) {
-	e.note("backup")
+	e.recordCall("backup")
 	return api.Backup{Path: "hob.db"}, nil
 }
 
@@ -418,39 +418,39 @@ func (e *engine) Hold(context.Context) (api.RestoreHold, error) {
 }
 
 func (e *engine) DecideHold(_ context.Context, id string, release bool) (api.HoldDecision, error) {
-	e.note("hold %s %v", id, release)
+	e.recordCall("hold %s %v", id, release)
 	return api.HoldDecision{Decided: 1}, nil
 }
 
 func (e *engine) Shutdown() api.Shutdown {
-	e.note("shutdown")
+	e.recordCall("shutdown")
 	return api.Shutdown{Stopping: true}
 }
 
 func (e *engine) ChangeLesson(_ context.Context, id string, c api.LearnedChange) (api.Lesson, error) {
-	e.note("change lesson %s %+v", id, c)
+	e.recordCall("change lesson %s %+v", id, c)
 	return api.Lesson{ID: id}, nil
 }
 
 func (e *engine) ChangeUserEntry(_ context.Context, id string, c api.LearnedChange) (api.UserEntry, error) {
-	e.note("change entry %s %+v", id, c)
+	e.recordCall("change entry %s %+v", id, c)
 	return api.UserEntry{ID: id}, nil
 }
 
 func (e *engine) Examine(_ context.Context, names []string, fix bool, step func(api.Finding)) error {
-	e.note("examine %v %t", names, fix)
+	e.recordCall("examine %v %t", names, fix)
 	step(api.Finding{Name: "clock", State: "ok", Cause: "is plausible"})
 	return nil
 }
 
-func (e *engine) note(format string, args ...any) {
+func (e *engine) recordCall(format string, args ...any) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.asked = append(e.asked, fmt.Sprintf(format, args...))
 }
 
 func (e *engine) Call(_ context.Context, session, tool string, args json.RawMessage) (api.ToolOutcome, error) {
-	e.note("call %s %s %s", session, tool, args)
+	e.recordCall("call %s %s %s", session, tool, args)
 	switch tool {
 	case "nope":
 		return api.ToolOutcome{}, api.ErrNotFound
@@ -480,7 +480,7 @@ func (s *subscription) Close() {
 }
 
 func (e *engine) Subscribe(after uint64) api.Subscription {
-	e.note("subscribe %d", after)
+	e.recordCall("subscribe %d", after)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	s := &subscription{e: e, c: make(chan api.FeedEvent, 1000)}
@@ -488,8 +488,8 @@ func (e *engine) Subscribe(after uint64) api.Subscription {
 	return s
 }
 
-// say publishes a live event.
-func (e *engine) say(kind, event string, data any) {
+// publishEvent publishes a live event.
+func (e *engine) publishEvent(kind, event string, data any) {
 	raw, err := json.Marshal(data)
 	if err != nil {
 		panic(err)
@@ -509,15 +509,15 @@ func (e *engine) say(kind, event string, data any) {
 	}
 }
 
-func (e *engine) readers() int {
+func (e *engine) countReaders() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return len(e.subs)
 }
 
-func (e *engine) text(st *api.EventStatus, words ...string) {
+func (e *engine) publishText(st *api.EventStatus, words ...string) {
 	for _, w := range words {
-		e.say("content_delta", st.ID, map[string]string{"text": w})
+		e.publishEvent("content_delta", st.ID, map[string]string{"text": w})
 	}
 }
 
@@ -557,11 +557,11 @@ type reply struct {
 	body   string
 }
 
-// send sends a request as the owner. Header pairs replace the default headers; an empty value
+// sendRequest sends a request as the owner. Header pairs replace the default headers; an empty value
 // removes a header.
-func (h *serverFixture) send(t testing.TB, method, path, body string, header ...string) reply {
+func (h *serverFixture) sendRequest(t testing.TB, method, path, body string, header ...string) reply {
 	t.Helper()
-	resp, err := h.c.Do(h.request(t, method, path, body, header...))
+	resp, err := h.c.Do(h.newRequest(t, method, path, body, header...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -573,7 +573,7 @@ func (h *serverFixture) send(t testing.TB, method, path, body string, header ...
 	return reply{resp.StatusCode, resp.Header, string(b)}
 }
 
-func (h *serverFixture) request(t testing.TB, method, path, body string, header ...string) *http.Request {
+func (h *serverFixture) newRequest(t testing.TB, method, path, body string, header ...string) *http.Request {
 	t.Helper()
 	var b io.Reader
 	if body != "" {
@@ -600,8 +600,8 @@ func (h *serverFixture) request(t testing.TB, method, path, body string, header 
 	return r
 }
 
-// as decodes a reply.
-func as[T any](t testing.TB, r reply) T {
+// decodeAs decodes a reply.
+func decodeAs[T any](t testing.TB, r reply) T {
 	t.Helper()
 	var v T
 	if err := json.Unmarshal([]byte(r.body), &v); err != nil {
@@ -621,7 +621,7 @@ type event struct {
 	data map[string]any
 }
 
-func events(t testing.TB, body string) []event {
+func parseEvents(t testing.TB, body string) []event {
 	t.Helper()
 	var out []event
 	for block := range strings.SplitSeq(strings.TrimSuffix(body, "\n\n"), "\n\n") {
@@ -643,7 +643,7 @@ func events(t testing.TB, body string) []event {
 	return out
 }
 
-func names(evs []event) string {
+func eventNames(evs []event) string {
 	var out []string
 	for _, e := range evs {
 		out = append(out, e.name)

@@ -31,13 +31,13 @@ func (p *webhookSite) Hook(_ context.Context, post channels.WebhookRequest) chan
 	return p.says
 }
 
-func (p *webhookSite) got() []channels.WebhookRequest {
+func (p *webhookSite) listPosts() []channels.WebhookRequest {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return append([]channels.WebhookRequest(nil), p.posts...)
 }
 
-func hooked(t *testing.T, change func(*web.Options)) (*serverFixture, *webhookSite) {
+func withHooks(t *testing.T, change func(*web.Options)) (*serverFixture, *webhookSite) {
 	t.Helper()
 	p := &webhookSite{says: channels.WebhookResponse{Status: http.StatusAccepted, Body: map[string]string{"event": "e1"}}}
 	return newServerFixture(t, func(o *web.Options) {
@@ -49,7 +49,7 @@ func hooked(t *testing.T, change func(*web.Options)) (*serverFixture, *webhookSi
 }
 
 func TestHooks(t *testing.T) {
-	h, p := hooked(t, nil)
+	h, p := withHooks(t, nil)
 	for _, c := range []struct {
 		name, method, path, body string
 		header                   []string
@@ -68,11 +68,11 @@ func TestHooks(t *testing.T) {
 		{"a megabyte", "POST", "/hooks/porch", strings.Repeat("x", 1<<20), []string{"X-Proof", "right"}, 202},
 		{"more", "POST", "/hooks/porch", strings.Repeat("x", 1<<20+1), []string{"X-Proof", "right"}, 413},
 	} {
-		if r := h.send(t, c.method, c.path, c.body, c.header...); r.code != c.want {
+		if r := h.sendRequest(t, c.method, c.path, c.body, c.header...); r.code != c.want {
 			t.Errorf("%s: %d %.200s", c.name, r.code, r.body)
 		}
 	}
-	if n := len(p.got()); n != 3 || p.got()[0].Unknown || string(p.got()[0].Body) != "x" {
+	if n := len(p.listPosts()); n != 3 || p.listPosts()[0].Unknown || string(p.listPosts()[0].Body) != "x" {
 		t.Errorf("%d arrived", n)
 	}
 	for _, c := range []struct {
@@ -87,12 +87,12 @@ func TestHooks(t *testing.T) {
 		p.mu.Lock()
 		p.says = c.says
 		p.mu.Unlock()
-		if r := h.send(t, "POST", "/hooks/porch", "x", "X-Proof", "right"); r.code != c.says.Status || !strings.Contains(r.body, c.want) {
+		if r := h.sendRequest(t, "POST", "/hooks/porch", "x", "X-Proof", "right"); r.code != c.says.Status || !strings.Contains(r.body, c.want) {
 			t.Errorf("%+v: %d %s", c.says, r.code, r.body)
 		}
 	}
 	for _, path := range []string{"/hooks/porch", "/hooks/none"} {
-		if r := h.send(t, "POST", path, "x", "X-Hob-Signature", "v1=00"); r.code != 401 || !strings.Contains(r.body, "timestamp.key.body") {
+		if r := h.sendRequest(t, "POST", path, "x", "X-Hob-Signature", "v1=00"); r.code != 401 || !strings.Contains(r.body, "timestamp.key.body") {
 			t.Errorf("%s with a signature in another format: %d %s, want 401 with the remedy", path, r.code, r.body)
 		}
 	}
@@ -102,14 +102,14 @@ func TestHooks(t *testing.T) {
 // unknown senders are reported to the channel.
 func TestHooks_RejectProgramsStartedByHob(t *testing.T) {
 	for who, want := range map[web.Peer]int{web.PeerOwner: 202, web.PeerOther: 202, web.PeerUnknown: 202, web.PeerHob: 403} {
-		h, p := hooked(t, func(o *web.Options) {
+		h, p := withHooks(t, func(o *web.Options) {
 			o.Listen = "127.0.0.1:0"
 			o.Peer = func(_, _ string, _ bool) web.Peer { return who }
 		})
 		end := serveUntilEnd(t, h)
 		status := postRight(t, h)
 		end()
-		if status != want || want == 202 && p.got()[0].Unknown != (who != web.PeerOwner) {
+		if status != want || want == 202 && p.listPosts()[0].Unknown != (who != web.PeerOwner) {
 			t.Errorf("%v: %d", who, status)
 		}
 	}
@@ -151,7 +151,7 @@ func postRight(t *testing.T, h *serverFixture) int {
 
 // TestHooks_SlowSendersBlockNoOthers checks that any number of slow senders cannot block other senders.
 func TestHooks_SlowSendersBlockNoOthers(t *testing.T) {
-	h, p := hooked(t, func(o *web.Options) {
+	h, p := withHooks(t, func(o *web.Options) {
 		o.Listen = "127.0.0.1:0"
 		o.Peer = func(_, _ string, _ bool) web.Peer { return web.PeerOther }
 	})
@@ -173,7 +173,7 @@ func TestHooks_SlowSendersBlockNoOthers(t *testing.T) {
 			t.Fatalf("%d: %q, %v", i, b, err)
 		}
 	}
-	if status := postRight(t, h); status != http.StatusAccepted || len(p.got()) != 1 {
+	if status := postRight(t, h); status != http.StatusAccepted || len(p.listPosts()) != 1 {
 		t.Errorf("status %d", status)
 	}
 }
@@ -181,19 +181,19 @@ func TestHooks_SlowSendersBlockNoOthers(t *testing.T) {
 // TestHooks_HaveLimits checks that posts with invalid proofs are slowed down without affecting posts
 // with valid proofs or the owner's login, and that posts with valid proofs have a rate limit.
 func TestHooks_HaveLimits(t *testing.T) {
-	h, _ := hooked(t, func(o *web.Options) { o.Password = "correct horse battery" })
+	h, _ := withHooks(t, func(o *web.Options) { o.Password = "correct horse battery" })
 	last := 0
 	for range 40 {
-		last = h.send(t, "POST", "/hooks/porch", "x").code
+		last = h.sendRequest(t, "POST", "/hooks/porch", "x").code
 	}
 	if last != http.StatusTooManyRequests {
 		t.Errorf("status after 40 invalid proofs: %d", last)
 	}
-	if r := h.send(t, "POST", "/login", "password=wrong", "Authorization", "", "Content-Type", "application/x-www-form-urlencoded"); r.code == http.StatusTooManyRequests {
+	if r := h.sendRequest(t, "POST", "/login", "password=wrong", "Authorization", "", "Content-Type", "application/x-www-form-urlencoded"); r.code == http.StatusTooManyRequests {
 		t.Error("the owner's login is slowed down")
 	}
 	for i := range 121 {
-		if r := h.send(t, "POST", "/hooks/porch", "x", "X-Proof", "right"); (r.code == http.StatusTooManyRequests) != (i == 120) {
+		if r := h.sendRequest(t, "POST", "/hooks/porch", "x", "X-Proof", "right"); (r.code == http.StatusTooManyRequests) != (i == 120) {
 			t.Fatalf("post %d: %d", i, r.code)
 		}
 	}

@@ -26,7 +26,7 @@ func TestSessions_SearchExportFork(t *testing.T) {
 		{"replay", http.MethodPost, "/api/v1/sessions/a/replay", `{"turn":"t"}`, 200, `"turn":"t"`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			r := h.send(t, tc.method, tc.path, tc.body)
+			r := h.sendRequest(t, tc.method, tc.path, tc.body)
 			if r.code != tc.status || !strings.Contains(r.body, tc.want) {
 				t.Errorf("%d %s", r.code, r.body)
 			}
@@ -71,7 +71,7 @@ func TestMemory_ListExplainMove(t *testing.T) {
 		{"reindex", http.MethodPost, "/api/v1/memory/reindex", "", 200, "done"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			r := h.send(t, tc.method, tc.path, tc.body)
+			r := h.sendRequest(t, tc.method, tc.path, tc.body)
 			if r.code != tc.status || !strings.Contains(r.body, tc.want) {
 				t.Errorf("%d %s", r.code, r.body)
 			}

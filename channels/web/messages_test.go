@@ -18,16 +18,16 @@ import (
 
 const png = "\x89PNG\r\n\x1a\n0000"
 
-func image() string { return base64.StdEncoding.EncodeToString([]byte(png)) }
+func encodeImage() string { return base64.StdEncoding.EncodeToString([]byte(png)) }
 
 func TestMessage(t *testing.T) {
 	h := newServerFixture(t, nil)
-	r := h.send(t, "POST", "/api/v1/sessions/my%20chat/messages", `{"text":"hello <b>","dedupe_key":"k1","attachments":[{"mime":"image/png","data":"`+image()+`"}]}`)
+	r := h.sendRequest(t, "POST", "/api/v1/sessions/my%20chat/messages", `{"text":"hello <b>","dedupe_key":"k1","attachments":[{"mime":"image/png","data":"`+encodeImage()+`"}]}`)
 	want := map[string]any{
 		"answer": "echo: hello <b>", "session": "my chat", "event": "e1", "tools": []any{},
 		"usage": map[string]any{"input": 3.0, "output": 2.0},
 	}
-	if d := cmp.Diff(want, as[map[string]any](t, r)); r.code != 200 || d != "" {
+	if d := cmp.Diff(want, decodeAs[map[string]any](t, r)); r.code != 200 || d != "" {
 		t.Errorf("%d %s", r.code, d)
 	}
 	got := h.e.heard[0]
@@ -39,14 +39,14 @@ func TestMessage(t *testing.T) {
 	if d := cmp.Diff(wantIn, got); d != "" {
 		t.Error(d)
 	}
-	again := as[map[string]any](t, h.send(t, "POST", "/api/v1/sessions/my%20chat/messages", `{"text":"hello <b>","dedupe_key":"k1"}`))
+	again := decodeAs[map[string]any](t, h.sendRequest(t, "POST", "/api/v1/sessions/my%20chat/messages", `{"text":"hello <b>","dedupe_key":"k1"}`))
 	if again["event"] != "e1" || len(h.e.heard) != 1 {
 		t.Errorf("the message with the same key was accepted twice: %v", again)
 	}
-	if other := as[map[string]any](t, h.send(t, "POST", "/api/v1/sessions/other/messages", `{"text":"hello","dedupe_key":"k1"}`)); other["event"] != "e2" {
+	if other := decodeAs[map[string]any](t, h.sendRequest(t, "POST", "/api/v1/sessions/other/messages", `{"text":"hello","dedupe_key":"k1"}`)); other["event"] != "e2" {
 		t.Errorf("the key of another session counts as a repeat: %v", other)
 	}
-	h.send(t, "POST", "/api/v1/sessions/s/messages", `{"text":"x"}`, "Idempotency-Key", "h1", "X-Hob-Channel", "terminal")
+	h.sendRequest(t, "POST", "/api/v1/sessions/s/messages", `{"text":"x"}`, "Idempotency-Key", "h1", "X-Hob-Channel", "terminal")
 	if in := h.e.heard[2]; in.Key != "s/h1" || in.Channel != "terminal" {
 		t.Errorf("header key %q, channel %q", in.Key, in.Channel)
 	}
@@ -54,15 +54,15 @@ func TestMessage(t *testing.T) {
 
 func TestMessage_Async(t *testing.T) {
 	h := newServerFixture(t, nil)
-	r := h.send(t, "POST", "/api/v1/sessions/s/messages", `{"text":"hello","async":true}`)
-	if got := as[map[string]any](t, r); r.code != 202 || got["event"] != "e1" || r.header.Get("Location") != "/api/v1/inbox/e1" {
+	r := h.sendRequest(t, "POST", "/api/v1/sessions/s/messages", `{"text":"hello","async":true}`)
+	if got := decodeAs[map[string]any](t, r); r.code != 202 || got["event"] != "e1" || r.header.Get("Location") != "/api/v1/inbox/e1" {
 		t.Errorf("%d %s", r.code, r.body)
 	}
-	r = h.send(t, "GET", "/api/v1/inbox/e1", "")
-	if got := as[map[string]any](t, r); got["id"] != "e1" || got["state"] != "done" || got["attempts"] != 1.0 || got["answer"] != "echo: hello" {
+	r = h.sendRequest(t, "GET", "/api/v1/inbox/e1", "")
+	if got := decodeAs[map[string]any](t, r); got["id"] != "e1" || got["state"] != "done" || got["attempts"] != 1.0 || got["answer"] != "echo: hello" {
 		t.Errorf("%d %s", r.code, r.body)
 	}
-	if r := h.send(t, "GET", "/api/v1/inbox/e99", ""); r.code != 404 {
+	if r := h.sendRequest(t, "GET", "/api/v1/inbox/e99", ""); r.code != 404 {
 		t.Errorf("an unknown event: %d %s", r.code, r.body)
 	}
 }
@@ -70,36 +70,36 @@ func TestMessage_Async(t *testing.T) {
 func TestMessage_WaitsForApproval(t *testing.T) {
 	h := newServerFixture(t, nil)
 	h.e.turn = func(e *engine, _ channels.Inbound, st *api.EventStatus) {
-		e.change(func() { st.Approvals = []api.Approval{{ID: "a1", Tool: "trash_file"}} })
-		e.finish(st, fmt.Sprint("approved: ", e.answered("a1").Approved))
+		e.changeEvent(func() { st.Approvals = []api.Approval{{ID: "a1", Tool: "trash_file"}} })
+		e.finishEvent(st, fmt.Sprint("approved: ", e.awaitAnswer("a1").Approved))
 	}
-	r := h.send(t, "POST", "/api/v1/sessions/s/messages", `{"text":"clean up"}`)
+	r := h.sendRequest(t, "POST", "/api/v1/sessions/s/messages", `{"text":"clean up"}`)
 	type waiting struct {
 		Event, Session string
 		Approvals      []struct{ ID, Tool string }
 	}
 	want := waiting{"e1", "s", []struct{ ID, Tool string }{{"a1", "trash_file"}}}
-	if d := cmp.Diff(want, as[waiting](t, r)); r.code != 202 || d != "" {
+	if d := cmp.Diff(want, decodeAs[waiting](t, r)); r.code != 202 || d != "" {
 		t.Fatalf("%d %s", r.code, d)
 	}
-	if r := h.send(t, "POST", "/api/v1/sessions/s/approvals/a1", `{}`); r.code != 400 {
+	if r := h.sendRequest(t, "POST", "/api/v1/sessions/s/approvals/a1", `{}`); r.code != 400 {
 		t.Errorf("without a decision: %d %s", r.code, r.body)
 	}
-	r = h.send(t, "POST", "/api/v1/sessions/s/approvals/a1", `{"approved":true,"scope":"session","expires":"1h","note":"fine"}`)
+	r = h.sendRequest(t, "POST", "/api/v1/sessions/s/approvals/a1", `{"approved":true,"scope":"session","expires":"1h","note":"fine"}`)
 	if r.code != 200 {
 		t.Fatalf("%d %s", r.code, r.body)
 	}
 	if d := cmp.Diff(api.Answer{Approved: true, Scope: "session", Expires: "1h", Note: "fine", By: "api"}, h.e.answers["a1"]); d != "" {
 		t.Error(d)
 	}
-	if r := h.send(t, "POST", "/api/v1/sessions/s/approvals/a1", `{"approved":false}`); r.code != 409 {
+	if r := h.sendRequest(t, "POST", "/api/v1/sessions/s/approvals/a1", `{"approved":false}`); r.code != 409 {
 		t.Errorf("second decision: %d %s", r.code, r.body)
 	}
-	if r := h.send(t, "POST", "/api/v1/sessions/s/approvals/nope", `{"approved":false}`); r.code != 404 {
+	if r := h.sendRequest(t, "POST", "/api/v1/sessions/s/approvals/nope", `{"approved":false}`); r.code != 404 {
 		t.Errorf("an unknown question: %d %s", r.code, r.body)
 	}
 	h.e.wg.Wait()
-	if got := as[map[string]any](t, h.send(t, "GET", "/api/v1/inbox/e1", "")); got["answer"] != "approved: true" {
+	if got := decodeAs[map[string]any](t, h.sendRequest(t, "GET", "/api/v1/inbox/e1", "")); got["answer"] != "approved: true" {
 		t.Errorf("event after the decision: %v", got)
 	}
 }
@@ -107,14 +107,14 @@ func TestMessage_WaitsForApproval(t *testing.T) {
 func TestMessage_FailedTurn(t *testing.T) {
 	h := newServerFixture(t, nil)
 	h.e.turn = func(e *engine, _ channels.Inbound, st *api.EventStatus) {
-		e.change(func() { st.State, st.Error = "dead", "the model said no" })
+		e.changeEvent(func() { st.State, st.Error = "dead", "the model said no" })
 	}
-	r := h.send(t, "POST", "/api/v1/sessions/s/messages", `{"text":"x"}`)
-	if e := as[refusal](t, r); r.code != 500 || e.Event != "e1" || e.Error.Code != "turn_failed" || !strings.Contains(e.Error.Message, "the model said no") {
+	r := h.sendRequest(t, "POST", "/api/v1/sessions/s/messages", `{"text":"x"}`)
+	if e := decodeAs[refusal](t, r); r.code != 500 || e.Event != "e1" || e.Error.Code != "turn_failed" || !strings.Contains(e.Error.Message, "the model said no") {
 		t.Errorf("%d %s", r.code, r.body)
 	}
-	evs := events(t, h.send(t, "POST", "/api/v1/sessions/s/messages", `{"text":"x"}`, "Accept", "text/event-stream").body)
-	if names(evs) != "message_start error" || evs[1].data["code"] != "turn_failed" || evs[1].data["event"] != "e2" {
+	evs := parseEvents(t, h.sendRequest(t, "POST", "/api/v1/sessions/s/messages", `{"text":"x"}`, "Accept", "text/event-stream").body)
+	if eventNames(evs) != "message_start error" || evs[1].data["code"] != "turn_failed" || evs[1].data["event"] != "e2" {
 		t.Errorf("stream: %v", evs)
 	}
 }
@@ -149,7 +149,7 @@ func TestMessage_RejectsBadRequests(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := newServerFixture(t, nil)
-			r := h.send(t, "POST", c.path, c.body, c.header...)
+			r := h.sendRequest(t, "POST", c.path, c.body, c.header...)
 			if r.code != c.want || !strings.Contains(r.body, c.says) {
 				t.Errorf("%d %s, want %d and %q", r.code, r.body, c.want, c.says)
 			}
@@ -162,7 +162,7 @@ func TestMessage_RejectsBadRequests(t *testing.T) {
 
 func TestMessage_TenMegabytes(t *testing.T) {
 	h := newServerFixture(t, nil)
-	r := h.send(t, "POST", "/api/v1/sessions/s/messages", `{"text":"`+strings.Repeat("x", web.MaxText)+`"}`)
+	r := h.sendRequest(t, "POST", "/api/v1/sessions/s/messages", `{"text":"`+strings.Repeat("x", web.MaxText)+`"}`)
 	if r.code != 200 || len(h.e.heard[0].Text) != web.MaxText {
 		t.Errorf("%d", r.code)
 	}
@@ -173,24 +173,24 @@ func TestMessage_ClientDisconnects(t *testing.T) {
 	release := make(chan struct{})
 	h.e.turn = func(e *engine, _ channels.Inbound, st *api.EventStatus) {
 		<-release
-		e.finish(st, "late")
+		e.finishEvent(st, "late")
 	}
 	for _, accept := range []string{"application/json", "text/event-stream"} {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			r := h.request(t, "POST", "/api/v1/sessions/s/messages", `{"text":"x"}`, "Accept", accept)
+			r := h.newRequest(t, "POST", "/api/v1/sessions/s/messages", `{"text":"x"}`, "Accept", accept)
 			resp, err := h.c.Do(r.WithContext(ctx))
 			if err == nil {
 				<-ctx.Done()
 				_ = resp.Body.Close()
 			}
 		}()
-		waitUntil(t, "the turn", func() bool { return h.e.count() > 0 })
+		waitUntil(t, "the turn", func() bool { return h.e.countHeard() > 0 })
 		cancel()
 		<-done
-		if n := h.e.readers(); n != 0 {
+		if n := h.e.countReaders(); n != 0 {
 			t.Errorf("%s: %d subscriptions remain", accept, n)
 		}
 	}
@@ -201,7 +201,7 @@ func TestMessage_ClientDisconnects(t *testing.T) {
 	}
 }
 
-func (e *engine) count() int {
+func (e *engine) countHeard() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return len(e.heard)
@@ -244,7 +244,7 @@ func TestLists(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := newServerFixture(t, nil)
-			r := h.send(t, "GET", c.path, "")
+			r := h.sendRequest(t, "GET", c.path, "")
 			if r.code != c.want || !strings.Contains(r.body, c.body) {
 				t.Errorf("%d %s", r.code, r.body)
 			}
@@ -284,7 +284,7 @@ func TestToolsAndManage(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := newServerFixture(t, nil)
-			r := h.send(t, "POST", c.path, c.body)
+			r := h.sendRequest(t, "POST", c.path, c.body)
 			if r.code != c.want || !strings.Contains(r.body, c.says) {
 				t.Errorf("%d %s", r.code, r.body)
 			}
@@ -296,18 +296,18 @@ func TestToolsAndManage(t *testing.T) {
 }
 
 func FuzzMessage(f *testing.F) {
-	f.Add([]byte(`{"text":"hello","dedupe_key":"k","async":false,"attachments":[{"mime":"image/png","data":"` + image() + `"}]}`))
+	f.Add([]byte(`{"text":"hello","dedupe_key":"k","async":false,"attachments":[{"mime":"image/png","data":"` + encodeImage() + `"}]}`))
 	f.Add([]byte("{\"text\":\"\xff\"}"))
 	f.Add([]byte(`{"text":"\ud800"}`))
 	f.Add([]byte(strings.Repeat("[", 10000)))
 	h := newServerFixture(f, nil)
 	f.Fuzz(func(t *testing.T, body []byte) {
-		r := h.send(t, "POST", "/api/v1/sessions/s/messages", string(body))
+		r := h.sendRequest(t, "POST", "/api/v1/sessions/s/messages", string(body))
 		switch {
 		case r.code == 200 || r.code == 202:
 		case r.code == 500 && strings.Contains(r.body, "the disk is full"):
 		case r.code == 400 || r.code == 413:
-			if e := as[refusal](t, r).Error; e.Code == "" || e.Message == "" {
+			if e := decodeAs[refusal](t, r).Error; e.Code == "" || e.Message == "" {
 				t.Errorf("%s", r.body)
 			}
 		default:
@@ -319,7 +319,7 @@ func FuzzMessage(f *testing.F) {
 // BenchmarkMessages measures the time that the API itself adds to a message over a socket.
 func BenchmarkMessages(b *testing.B) {
 	h := newServerFixture(b, func(o *web.Options) { o.Listen = "127.0.0.1:0" })
-	stop := h.run(b)
+	stop := h.runServer(b)
 	defer stop()
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 8}}
 	defer client.CloseIdleConnections()
@@ -327,7 +327,7 @@ func BenchmarkMessages(b *testing.B) {
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
-			resp, err := client.Do(h.request(b, "POST", "/api/v1/sessions/s/messages", `{"text":"hello"}`))
+			resp, err := client.Do(h.newRequest(b, "POST", "/api/v1/sessions/s/messages", `{"text":"hello"}`))
 			if err != nil {
 				b.Error(err)
 				return

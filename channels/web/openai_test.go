@@ -32,7 +32,7 @@ func TestChatCompletions(t *testing.T) {
 		},
 		{
 			"parts with an image, session by header",
-			`{"user":"u1","messages":[{"role":"user","content":[{"type":"text","text":"what"},{"type":"text","text":"is this"},{"type":"image_url","image_url":{"url":"data:image/png;base64,` + image() + `"}}]}]}`,
+			`{"user":"u1","messages":[{"role":"user","content":[{"type":"text","text":"what"},{"type":"text","text":"is this"},{"type":"image_url","image_url":{"url":"data:image/png;base64,` + encodeImage() + `"}}]}]}`,
 			[]string{"X-Hob-Session", "pics", "Idempotency-Key", "k"},
 			200, "",
 			channels.Inbound{Session: "pics", Text: "what\nis this", Key: "pics/k", Images: []channels.Image{{MIME: "image/png", Data: []byte(png)}}},
@@ -47,7 +47,7 @@ func TestChatCompletions(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := newServerFixture(t, nil)
-			r := h.send(t, "POST", "/v1/chat/completions", c.body, c.header...)
+			r := h.sendRequest(t, "POST", "/v1/chat/completions", c.body, c.header...)
 			if r.code != c.want || !strings.Contains(r.body, c.says) {
 				t.Fatalf("%d %s", r.code, r.body)
 			}
@@ -65,7 +65,7 @@ func TestChatCompletions(t *testing.T) {
 			if d := cmp.Diff(c.in, got); d != "" {
 				t.Error(d)
 			}
-			out := as[map[string]any](t, r)
+			out := decodeAs[map[string]any](t, r)
 			choice := out["choices"].([]any)[0].(map[string]any)
 			if d := cmp.Diff(map[string]any{"role": "assistant", "content": "echo: " + c.in.Text}, choice["message"]); d != "" || choice["finish_reason"] != "stop" || out["object"] != "chat.completion" {
 				t.Errorf("%s %s", d, r.body)
@@ -77,14 +77,14 @@ func TestChatCompletions(t *testing.T) {
 	}
 }
 
-// chunks joins the content of a stream of chunks.
-func chunks(t *testing.T, r reply) (text string, last map[string]any, usage any) {
+// joinChunks joins the content of a stream of chunks.
+func joinChunks(t *testing.T, r reply) (text string, last map[string]any, usage any) {
 	t.Helper()
 	if !strings.HasSuffix(r.body, "data: [DONE]\n\n") {
 		t.Errorf("the body lacks [DONE]: %q", r.body)
 	}
 	var b strings.Builder
-	for _, e := range events(t, r.body) {
+	for _, e := range parseEvents(t, r.body) {
 		if e.data == nil {
 			continue
 		}
@@ -109,28 +109,28 @@ func TestChatStream(t *testing.T) {
 	}{
 		{"no stream", nil, "echo: x"},
 		{"words", func(e *engine, _ channels.Inbound, st *api.EventStatus) {
-			e.text(st, "Hello", " there")
-			e.finish(st, "Hello there!")
+			e.publishText(st, "Hello", " there")
+			e.finishEvent(st, "Hello there!")
 		}, "Hello there!"},
 		{"a corrected answer", func(e *engine, _ channels.Inbound, st *api.EventStatus) {
-			e.text(st, "I sent it.")
-			e.finish(st, "I could not send it.")
+			e.publishText(st, "I sent it.")
+			e.finishEvent(st, "I could not send it.")
 		}, "I sent it.\n\nI could not send it."},
 		{"a question to the owner", func(e *engine, _ channels.Inbound, st *api.EventStatus) {
-			e.text(st, "Well.")
-			e.change(func() { st.Approvals = []api.Approval{ask} })
-			e.change(func() { st.Approvals = nil })
-			e.say("approval_required", st.ID, ask)
-			e.text(st, "Gone.")
-			e.finish(st, "Well.Gone.")
+			e.publishText(st, "Well.")
+			e.changeEvent(func() { st.Approvals = []api.Approval{ask} })
+			e.changeEvent(func() { st.Approvals = nil })
+			e.publishEvent("approval_required", st.ID, ask)
+			e.publishText(st, "Gone.")
+			e.finishEvent(st, "Well.Gone.")
 		}, "Well.\n\nMay I do this? Delete it\n  This needs your approval because it cannot be undone.\n  Details\n    exactly: trash_file\n  Answer /yes a1 or /no a1.\nGone."},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := newServerFixture(t, nil)
 				h.e.turn = c.turn
-				r := h.send(t, "POST", "/v1/chat/completions", `{"stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":"x"}]}`)
-				text, last, usage := chunks(t, r)
+				r := h.sendRequest(t, "POST", "/v1/chat/completions", `{"stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":"x"}]}`)
+				text, last, usage := joinChunks(t, r)
 				if r.code != 200 || text != c.want || last["finish_reason"] != "stop" || usage == nil {
 					t.Errorf("%d %q, want %q; last %v, usage %v", r.code, text, c.want, last, usage)
 				}
@@ -142,13 +142,13 @@ func TestChatStream(t *testing.T) {
 func TestChat_QuestionWithoutStream(t *testing.T) {
 	h := newServerFixture(t, nil)
 	h.e.turn = func(e *engine, _ channels.Inbound, st *api.EventStatus) {
-		e.change(func() { st.Approvals = []api.Approval{{ID: "a1", Tool: "trash_file"}} })
+		e.changeEvent(func() { st.Approvals = []api.Approval{{ID: "a1", Tool: "trash_file"}} })
 	}
-	r := h.send(t, "POST", "/v1/chat/completions", `{"messages":[{"role":"user","content":"x"}]}`)
+	r := h.sendRequest(t, "POST", "/v1/chat/completions", `{"messages":[{"role":"user","content":"x"}]}`)
 	if r.code != 200 || !strings.Contains(r.body, "May I do this? Use the tool trash_file") || !strings.Contains(r.body, "/yes a1") {
 		t.Errorf("%d %s", r.code, r.body)
 	}
-	if r := h.send(t, "GET", "/v1/models", ""); r.code != 200 || !strings.Contains(r.body, `"id":"hob"`) {
+	if r := h.sendRequest(t, "GET", "/v1/models", ""); r.code != 200 || !strings.Contains(r.body, `"id":"hob"`) {
 		t.Errorf("models: %d %s", r.code, r.body)
 	}
 }
@@ -159,7 +159,7 @@ func FuzzChat(f *testing.F) {
 	f.Add([]byte(`{"messages":[{"role":"user","content":"\ud83d"}],"n":null}`))
 	h := newServerFixture(f, nil)
 	f.Fuzz(func(t *testing.T, body []byte) {
-		r := h.send(t, "POST", "/v1/chat/completions", string(body))
+		r := h.sendRequest(t, "POST", "/v1/chat/completions", string(body))
 		switch r.code {
 		case 200, 500:
 		case 400, 413:

@@ -24,8 +24,8 @@ import (
 
 var update = flag.Bool("update", false, "write openapi.json")
 
-// object returns an object from pairs of a name and a value.
-func object(pairs ...any) openapigen.Object {
+// newObject returns an object from pairs of a name and a value.
+func newObject(pairs ...any) openapigen.Object {
 	var o openapigen.Object
 	for i := 0; i < len(pairs); i += 2 {
 		o = append(o, openapigen.Member{Name: pairs[i].(string), Value: pairs[i+1]})
@@ -43,27 +43,27 @@ func generateDocument(t *testing.T) []byte {
 	}
 	doc := openapigen.Document{
 		Root: "../..", Module: "hob", Plain: []string{"hob/autonomy/api", "hob/channels/web"}, Error: reflect.TypeFor[api.ErrorBody](),
-		Head: object(
+		Head: newObject(
 			"openapi", "3.1.0",
-			"info", object("title", "Hob", "version", "1",
+			"info", newObject("title", "Hob", "version", "1",
 				"description", "The HTTP API of Hob on 127.0.0.1. The server checks Host and Origin. Unknown JSON fields and unknown parameters are errors. "+
 					"A request may be at most 16 MB and the text of a message at most 10 MB.",
-				"license", object("name", "MIT", "identifier", "MIT")),
-			"servers", openapigen.List{object("url", "http://127.0.0.1:7717")},
-			"security", openapigen.List{object("token", openapigen.List{}), object("cookie", openapigen.List{})},
+				"license", newObject("name", "MIT", "identifier", "MIT")),
+			"servers", openapigen.List{newObject("url", "http://127.0.0.1:7717")},
+			"security", openapigen.List{newObject("token", openapigen.List{}), newObject("cookie", openapigen.List{})},
 		),
-		Security: object(
-			"token", object("type", "http", "scheme", "bearer", "description", "the content of the file HOB_HOME/token"),
-			"cookie", object("type", "apiKey", "in", "cookie", "name", "hob_7717", "description", "from a login link; its name ends with the port"),
-			"signature", object("type", "apiKey", "in", "header", "name", "X-Hob-Signature"),
+		Security: newObject(
+			"token", newObject("type", "http", "scheme", "bearer", "description", "the content of the file HOB_HOME/token"),
+			"cookie", newObject("type", "apiKey", "in", "cookie", "name", "hob_7717", "description", "from a login link; its name ends with the port"),
+			"signature", newObject("type", "apiKey", "in", "header", "name", "X-Hob-Signature"),
 		),
 		Overrides: map[reflect.Type]openapigen.Object{
-			reflect.TypeFor[api.Explanation](): object(
+			reflect.TypeFor[api.Explanation](): newObject(
 				"type", "object", "description", "The answer to one question: a Why, a Tick or a Silence, and all of it as text.",
 				"anyOf", openapigen.List{
-					object("$ref", "#/components/schemas/Why"), object("$ref", "#/components/schemas/Tick"), object("$ref", "#/components/schemas/Silence"),
+					newObject("$ref", "#/components/schemas/Why"), newObject("$ref", "#/components/schemas/Tick"), newObject("$ref", "#/components/schemas/Silence"),
 				},
-				"properties", object("text", object("type", "string")), "required", openapigen.List{"text"},
+				"properties", newObject("text", newObject("type", "string")), "required", openapigen.List{"text"},
 			),
 		},
 		Extra: []reflect.Type{
@@ -113,31 +113,31 @@ func operationOf(rt route) openapigen.Operation {
 	if rt.open != nil {
 		o.Access = openapigen.List{}
 		for _, proof := range rt.security {
-			o.Access = append(o.Access, object(proof, openapigen.List{}))
+			o.Access = append(o.Access, newObject(proof, openapigen.List{}))
 		}
 	}
 	return o
 }
 
 func parameterSchema(p paramSchema) openapigen.Object {
-	out := object("type", "string")
+	out := newObject("type", "string")
 	if p.kind != "" {
-		out = object("type", p.kind)
+		out = newObject("type", p.kind)
 	}
 	if len(p.values) > 0 {
 		list := openapigen.List{}
 		for _, v := range p.values {
 			list = append(list, v)
 		}
-		out = append(out, object("enum", list)...)
+		out = append(out, newObject("enum", list)...)
 	}
 	if p.maximum > 0 {
-		out = append(out, object("minimum", p.minimum, "maximum", p.maximum)...)
+		out = append(out, newObject("minimum", p.minimum, "maximum", p.maximum)...)
 	}
 	if n, err := strconv.Atoi(p.standard); err == nil {
-		out = append(out, object("default", n)...)
+		out = append(out, newObject("default", n)...)
 	} else if p.standard != "" {
-		out = append(out, object("default", p.standard)...)
+		out = append(out, newObject("default", p.standard)...)
 	}
 	return out
 }

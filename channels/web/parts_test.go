@@ -27,7 +27,7 @@ func TestReview2_OnlyTypedPartsAreTheOwnersWords(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			h := newServerFixture(t, nil)
 			for range 2 {
-				r := h.send(t, "POST", "/api/v1/sessions/s/messages", fmt.Sprintf(body, tc.more), "Accept", tc.accept)
+				r := h.sendRequest(t, "POST", "/api/v1/sessions/s/messages", fmt.Sprintf(body, tc.more), "Accept", tc.accept)
 				if r.code != 200 && r.code != 202 {
 					t.Fatalf("%d %s", r.code, r.body)
 				}
@@ -77,7 +77,7 @@ func TestParts_RejectsMistakes(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			h := newServerFixture(t, nil)
-			r := h.send(t, "POST", "/api/v1/sessions/s/messages", tc.body)
+			r := h.sendRequest(t, "POST", "/api/v1/sessions/s/messages", tc.body)
 			said := false
 			for says := range strings.SplitSeq(tc.says, "|") {
 				said = said || strings.Contains(r.body, says)
@@ -94,7 +94,7 @@ func TestParts_RejectsMistakes(t *testing.T) {
 func TestReview1_DisplayBelongsToTheClientThatShowsIt(t *testing.T) {
 	h := newServerFixture(t, nil)
 	h.e.turn = func(e *engine, _ channels.Inbound, st *api.EventStatus) {
-		e.change(func() { st.Approvals = []api.Approval{{ID: "a1", Tool: "trash_file"}} })
+		e.changeEvent(func() { st.Approvals = []api.Approval{{ID: "a1", Tool: "trash_file"}} })
 	}
 	const path = "/api/v1/sessions/s/messages"
 	shown := func() []string {
@@ -102,11 +102,11 @@ func TestReview1_DisplayBelongsToTheClientThatShowsIt(t *testing.T) {
 		defer h.e.mu.Unlock()
 		return slices.Clone(h.e.shown)
 	}
-	h.send(t, "POST", path, `{"text":"one"}`) // without a client id
+	h.sendRequest(t, "POST", path, `{"text":"one"}`) // without a client id
 	if got := shown(); len(got) != 0 {
 		t.Errorf("a client without a name is shown %q", got)
 	}
-	h.send(t, "POST", path, `{"text":"two"}`, "X-Hob-Client", "page-1")
+	h.sendRequest(t, "POST", path, `{"text":"two"}`, "X-Hob-Client", "page-1")
 	if got := shown(); !slices.Equal(got, []string{"page-1 [a1] false"}) {
 		t.Errorf("shown: %q", got)
 	}
@@ -117,14 +117,14 @@ func TestReview1_DisplayBelongsToTheClientThatShowsIt(t *testing.T) {
 		delivery, client string
 		want             int
 	}{{"d1", "page-1", 200}, {"d1", "", 400}, {"d1", "a b", 400}, {"d1", strings.Repeat("x", 65), 400}, {"nope", "page-1", 404}} {
-		if r := h.send(t, "POST", "/api/v1/deliveries/"+c.delivery+"/shown", `{}`, "X-Hob-Client", c.client); r.code != c.want {
+		if r := h.sendRequest(t, "POST", "/api/v1/deliveries/"+c.delivery+"/shown", `{}`, "X-Hob-Client", c.client); r.code != c.want {
 			t.Errorf("%+v: %d %s", c, r.code, r.body)
 		}
 	}
 	if got := shown(); len(got) != 2 || got[1] != "page-1 d1[] false" {
 		t.Errorf("shown: %q", got)
 	}
-	if r := h.send(t, "POST", path, `{"text":"x"}`, "X-Hob-Client", "a b"); r.code != 400 {
+	if r := h.sendRequest(t, "POST", path, `{"text":"x"}`, "X-Hob-Client", "a b"); r.code != 400 {
 		t.Errorf("client name with a space: %d %s", r.code, r.body)
 	}
 }

@@ -42,18 +42,18 @@ func TestMCP_AdmitsOnlyTokensOfPrograms(t *testing.T) {
 		{"an unknown old revision", 400, []string{"Mcp-Protocol-Version", "2020-01-01"}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			if r := h.send(t, "POST", "/mcp", initialize, append(mcpHeader[:len(mcpHeader):len(mcpHeader)], x.header...)...); r.code != x.code {
+			if r := h.sendRequest(t, "POST", "/mcp", initialize, append(mcpHeader[:len(mcpHeader):len(mcpHeader)], x.header...)...); r.code != x.code {
 				t.Errorf("status %d, want %d: %s", r.code, x.code, r.body)
 			}
 		})
 	}
 	for _, path := range []string{"GET /api/v1/approvals", "POST /api/v1/sessions/x/messages", "POST /api/v1/sessions/x/approvals/ap1", "POST /api/v1/clients", "POST /v1/chat/completions", "GET /metrics"} {
 		method, path, _ := strings.Cut(path, " ")
-		if r := h.send(t, method, path, "{}", "Authorization", "Bearer "+clientToken); r.code != http.StatusUnauthorized {
+		if r := h.sendRequest(t, method, path, "{}", "Authorization", "Bearer "+clientToken); r.code != http.StatusUnauthorized {
 			t.Errorf("%s %s with a program's token: status %d, want 401", method, path, r.code)
 		}
 	}
-	if r := h.send(t, "POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"`+strings.Repeat("x", 1<<20)+`"}}`, mcpHeader...); r.code != http.StatusRequestEntityTooLarge {
+	if r := h.sendRequest(t, "POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"`+strings.Repeat("x", 1<<20)+`"}}`, mcpHeader...); r.code != http.StatusRequestEntityTooLarge {
 		t.Errorf("a body of 1 MiB: status %d", r.code)
 	}
 }
@@ -65,7 +65,7 @@ func TestMCP_RefusesProgramsStartedByHob(t *testing.T) {
 	h.c = http.DefaultClient
 	defer http.DefaultClient.CloseIdleConnections()
 	for _, bearer := range []string{token, clientToken} {
-		if r := h.send(t, "POST", "/mcp", initialize, append(mcpHeader[:len(mcpHeader):len(mcpHeader)], "Authorization", "Bearer "+bearer)...); r.code != http.StatusForbidden {
+		if r := h.sendRequest(t, "POST", "/mcp", initialize, append(mcpHeader[:len(mcpHeader):len(mcpHeader)], "Authorization", "Bearer "+bearer)...); r.code != http.StatusForbidden {
 			t.Errorf("status %d, want 403: %s", r.code, r.body)
 		}
 	}
@@ -76,12 +76,12 @@ func TestMCP_SlowsDownGuessing(t *testing.T) {
 	defer serveUntilEnd(t, h)()
 	last := 0
 	for range 40 {
-		last = h.send(t, "POST", "/mcp", initialize, append(mcpHeader[:len(mcpHeader):len(mcpHeader)], "Authorization", "Bearer hobc_wrong")...).code
+		last = h.sendRequest(t, "POST", "/mcp", initialize, append(mcpHeader[:len(mcpHeader):len(mcpHeader)], "Authorization", "Bearer hobc_wrong")...).code
 	}
 	if last != http.StatusTooManyRequests {
 		t.Errorf("status %d after 40 wrong tokens, want 429", last)
 	}
-	if r := h.send(t, "POST", "/mcp", initialize, mcpHeader...); r.code != http.StatusOK {
+	if r := h.sendRequest(t, "POST", "/mcp", initialize, mcpHeader...); r.code != http.StatusOK {
 		t.Errorf("the right token: status %d", r.code)
 	}
 }
@@ -89,20 +89,20 @@ func TestMCP_SlowsDownGuessing(t *testing.T) {
 func TestMCP_LimitsFloods(t *testing.T) {
 	h := newServerFixture(t, nil)
 	defer serveUntilEnd(t, h)()
-	first := h.send(t, "POST", "/mcp", initialize, mcpHeader...).header.Get("Mcp-Session-Id")
+	first := h.sendRequest(t, "POST", "/mcp", initialize, mcpHeader...).header.Get("Mcp-Session-Id")
 	refused := false
 	for n := 0; n < 10_000 && !refused; n++ { // a busy machine sends slowly, and the limit grows meanwhile
-		r := h.send(t, "POST", "/mcp", initialize, mcpHeader...)
+		r := h.sendRequest(t, "POST", "/mcp", initialize, mcpHeader...)
 		refused = r.code == http.StatusTooManyRequests && r.header.Get("Retry-After") != ""
 	}
 	if !refused {
 		t.Error("all of 10,000 requests were served")
 	}
-	if r := h.send(t, "POST", "/mcp", initialize, append(mcpHeader[:len(mcpHeader):len(mcpHeader)], "Authorization", "Bearer "+token)...); r.code != http.StatusOK {
+	if r := h.sendRequest(t, "POST", "/mcp", initialize, append(mcpHeader[:len(mcpHeader):len(mcpHeader)], "Authorization", "Bearer "+token)...); r.code != http.StatusOK {
 		t.Errorf("another program: status %d", r.code)
 	}
 	time.Sleep(100 * time.Millisecond) // until the limit allows further requests
-	if r := h.send(t, "POST", "/mcp", `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`, append(mcpHeader[:len(mcpHeader):len(mcpHeader)], "Mcp-Session-Id", first)...); r.code != http.StatusNotFound {
+	if r := h.sendRequest(t, "POST", "/mcp", `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`, append(mcpHeader[:len(mcpHeader):len(mcpHeader)], "Mcp-Session-Id", first)...); r.code != http.StatusNotFound {
 		t.Errorf("the oldest of many sessions: status %d, want 404", r.code)
 	}
 }
@@ -110,16 +110,16 @@ func TestMCP_LimitsFloods(t *testing.T) {
 func TestMCP_SessionBelongsToItsProgram(t *testing.T) {
 	h := newServerFixture(t, nil)
 	defer serveUntilEnd(t, h)()
-	r := h.send(t, "POST", "/mcp", initialize, mcpHeader...)
+	r := h.sendRequest(t, "POST", "/mcp", initialize, mcpHeader...)
 	session := append(mcpHeader[:len(mcpHeader):len(mcpHeader)], "Mcp-Session-Id", r.header.Get("Mcp-Session-Id"))
 	list := `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`
-	if r := h.send(t, "POST", "/mcp", list, append(session, "Authorization", "Bearer "+token)...); r.code != http.StatusNotFound {
+	if r := h.sendRequest(t, "POST", "/mcp", list, append(session, "Authorization", "Bearer "+token)...); r.code != http.StatusNotFound {
 		t.Errorf("another program's session: status %d, want 404", r.code)
 	}
-	if r := h.send(t, "DELETE", "/mcp", "", append(session, "Authorization", "Bearer "+token)...); r.code != http.StatusNotFound {
+	if r := h.sendRequest(t, "DELETE", "/mcp", "", append(session, "Authorization", "Bearer "+token)...); r.code != http.StatusNotFound {
 		t.Errorf("end another program's session: status %d, want 404", r.code)
 	}
-	if r := h.send(t, "POST", "/mcp", list, session...); r.code != http.StatusOK || !strings.Contains(r.body, "list_tasks") {
+	if r := h.sendRequest(t, "POST", "/mcp", list, session...); r.code != http.StatusOK || !strings.Contains(r.body, "list_tasks") {
 		t.Errorf("the program's own session: status %d, %s", r.code, r.body)
 	}
 }
@@ -165,11 +165,11 @@ func TestMCP_ServesTheOfficialClient(t *testing.T) {
 			if err != nil || r.IsError || r.Content[0].(*mcp.TextContent).Text != `laptop called list_tasks {"x":1}` || r.StructuredContent == nil {
 				t.Errorf("CallTool() = %+v, %v", r, err)
 			}
-			if r, err = s.CallTool(t.Context(), &mcp.CallToolParams{Name: "create_task"}); err != nil || !r.IsError || !strings.Contains(text(r), "approval_required ap1") {
-				t.Errorf("a call that needs approval = %v, %v", text(r), err)
+			if r, err = s.CallTool(t.Context(), &mcp.CallToolParams{Name: "create_task"}); err != nil || !r.IsError || !strings.Contains(resultText(r), "approval_required ap1") {
+				t.Errorf("a call that needs approval = %v, %v", resultText(r), err)
 			}
 			if r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "write_file"}); err == nil {
-				t.Errorf("a tool that is not offered = %v", text(r))
+				t.Errorf("a tool that is not offered = %v", resultText(r))
 			}
 			if res, err := s.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "hob://tasks"}); err != nil || res.Contents[0].Text != `{"tasks":[]}` {
 				t.Errorf("ReadResource() = %+v, %v", res, err)
@@ -190,7 +190,7 @@ func TestMCP_ServesTheOfficialClient(t *testing.T) {
 				cancel()
 			}()
 			if r, err := s.CallTool(ctx, params); err == nil {
-				t.Errorf("a canceled call = %v", text(r))
+				t.Errorf("a canceled call = %v", resultText(r))
 			}
 			for end := time.Now().Add(60 * time.Second); h.e.cancelled.Load() == nil; time.Sleep(5 * time.Millisecond) {
 				if time.Now().After(end) {
@@ -201,7 +201,7 @@ func TestMCP_ServesTheOfficialClient(t *testing.T) {
 	}
 }
 
-func text(r *mcp.CallToolResult) string {
+func resultText(r *mcp.CallToolResult) string {
 	b, _ := json.Marshal(r)
 	return string(b)
 }

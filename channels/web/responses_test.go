@@ -57,7 +57,7 @@ func TestResponses(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := newServerFixture(t, nil)
-			r := h.send(t, "POST", "/v1/responses", c.body)
+			r := h.sendRequest(t, "POST", "/v1/responses", c.body)
 			if r.code != c.want || !strings.Contains(r.body, c.says) {
 				t.Fatalf("%d %s", r.code, r.body)
 			}
@@ -74,7 +74,7 @@ func TestResponses(t *testing.T) {
 			if d := cmp.Diff(c.in, channels.Inbound{Text: got.Text, Outside: got.Outside, Images: got.Images}); d != "" {
 				t.Error(d)
 			}
-			out := as[map[string]any](t, r)
+			out := decodeAs[map[string]any](t, r)
 			if text := outputText(t, out); text != "echo: hi" || out["status"] != "completed" || out["object"] != "response" || !strings.HasPrefix(out["id"].(string), "resp_") {
 				t.Errorf("%q %s", text, r.body)
 			}
@@ -91,15 +91,15 @@ func TestResponses(t *testing.T) {
 
 func TestResponses_ContinueASession(t *testing.T) {
 	h := newServerFixture(t, nil)
-	first := as[map[string]any](t, h.send(t, "POST", "/v1/responses", `{"input":"a"}`))
+	first := decodeAs[map[string]any](t, h.sendRequest(t, "POST", "/v1/responses", `{"input":"a"}`))
 	id := first["id"].(string)
-	second := as[map[string]any](t, h.send(t, "POST", "/v1/responses", `{"input":"b","previous_response_id":"`+id+`"}`))
+	second := decodeAs[map[string]any](t, h.sendRequest(t, "POST", "/v1/responses", `{"input":"b","previous_response_id":"`+id+`"}`))
 	if second["previous_response_id"] != id {
 		t.Errorf("previous_response_id: %v", second["previous_response_id"])
 	}
-	h.send(t, "POST", "/v1/responses", `{"input":"c"}`)
-	h.send(t, "POST", "/v1/responses", `{"input":"d"}`, "Idempotency-Key", "k")
-	h.send(t, "POST", "/v1/responses", `{"input":"d"}`, "Idempotency-Key", "k")
+	h.sendRequest(t, "POST", "/v1/responses", `{"input":"c"}`)
+	h.sendRequest(t, "POST", "/v1/responses", `{"input":"d"}`, "Idempotency-Key", "k")
+	h.sendRequest(t, "POST", "/v1/responses", `{"input":"d"}`, "Idempotency-Key", "k")
 	heard := h.e.heard
 	if heard[0].Session != heard[1].Session || heard[2].Session == heard[0].Session {
 		t.Errorf("sessions: %q %q %q", heard[0].Session, heard[1].Session, heard[2].Session)
@@ -107,7 +107,7 @@ func TestResponses_ContinueASession(t *testing.T) {
 	if len(heard) != 4 {
 		t.Errorf("the repeated request was accepted again: %d messages", len(heard))
 	}
-	if r := h.send(t, "POST", "/v1/responses", `{"input":"e","previous_response_id":"`+id+`"}`, "X-Hob-Session", "main"); r.code != 400 {
+	if r := h.sendRequest(t, "POST", "/v1/responses", `{"input":"e","previous_response_id":"`+id+`"}`, "X-Hob-Session", "main"); r.code != 400 {
 		t.Errorf("another session: %d %s", r.code, r.body)
 	}
 }
@@ -120,29 +120,29 @@ func TestResponses_Stream(t *testing.T) {
 		last string
 	}{
 		{"text", func(e *engine, _ channels.Inbound, st *api.EventStatus) {
-			e.text(st, "Hello", " there")
-			e.finish(st, "Hello there!")
+			e.publishText(st, "Hello", " there")
+			e.finishEvent(st, "Hello there!")
 		}, "Hello there!", "response.completed"},
 		{"a corrected answer", func(e *engine, _ channels.Inbound, st *api.EventStatus) {
-			e.text(st, "I sent it.")
-			e.finish(st, "I could not send it.")
+			e.publishText(st, "I sent it.")
+			e.finishEvent(st, "I could not send it.")
 		}, "I sent it.\n\nI could not send it.", "response.completed"},
 		{"a failed turn", func(e *engine, _ channels.Inbound, st *api.EventStatus) {
-			e.change(func() { st.State, st.Error = "dead", "no model answers" })
+			e.changeEvent(func() { st.State, st.Error = "dead", "no model answers" })
 		}, "", "response.failed"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := newServerFixture(t, nil)
 				h.e.turn = c.turn
-				r := h.send(t, "POST", "/v1/responses", `{"stream":true,"input":"x"}`)
+				r := h.sendRequest(t, "POST", "/v1/responses", `{"stream":true,"input":"x"}`)
 				if r.code != 200 || !strings.HasSuffix(r.body, "data: [DONE]\n\n") {
 					t.Fatalf("%d %s", r.code, r.body)
 				}
 				var kinds []string
 				var text strings.Builder
 				var last map[string]any
-				for i, e := range events(t, strings.TrimSuffix(r.body, "data: [DONE]\n\n")) {
+				for i, e := range parseEvents(t, strings.TrimSuffix(r.body, "data: [DONE]\n\n")) {
 					if e.data["type"] != e.name || e.data["sequence_number"] != float64(i) {
 						t.Errorf("event %d: %s %v", i, e.name, e.data)
 					}
@@ -187,7 +187,7 @@ func FuzzResponses(f *testing.F) {
 	f.Add([]byte(`{"input":"\ud83d","previous_response_id":"resp_\u0000"}`))
 	h := newServerFixture(f, nil)
 	f.Fuzz(func(t *testing.T, body []byte) {
-		r := h.send(t, "POST", "/v1/responses", string(body))
+		r := h.sendRequest(t, "POST", "/v1/responses", string(body))
 		switch r.code {
 		case 200, 500:
 		case 400, 404, 413:

@@ -56,12 +56,12 @@ func TestAuth_AdmitsOnlyValidTokens(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := newServerFixture(t, nil)
-			r := h.send(t, c.method, c.path, c.body, c.header...)
+			r := h.sendRequest(t, c.method, c.path, c.body, c.header...)
 			if r.code != c.want {
 				t.Fatalf("%d %s, want %d", r.code, r.body, c.want)
 			}
 			if c.code != "" {
-				e := as[refusal](t, r).Error
+				e := decodeAs[refusal](t, r).Error
 				if e.Code != c.code || e.Message == "" || e.Remedy == "" {
 					t.Errorf("error %+v, want code %s, a message and a remedy", e, c.code)
 				}
@@ -107,11 +107,11 @@ func TestNew_RejectsMistakes(t *testing.T) {
 	}
 }
 
-// link gets a login link and returns its path.
-func (h *serverFixture) link(t *testing.T) string {
+// loginLink gets a login link and returns its path.
+func (h *serverFixture) loginLink(t *testing.T) string {
 	t.Helper()
-	r := h.send(t, "POST", "/api/v1/login", "")
-	u := as[struct{ URL string }](t, r).URL
+	r := h.sendRequest(t, "POST", "/api/v1/login", "")
+	u := decodeAs[struct{ URL string }](t, r).URL
 	path, ok := strings.CutPrefix(u, h.URL())
 	if !ok {
 		t.Fatalf("link %q", u)
@@ -119,11 +119,11 @@ func (h *serverFixture) link(t *testing.T) string {
 	return path
 }
 
-// follow uses a link without following its redirect.
-func (h *serverFixture) follow(t *testing.T, path string) reply {
+// followLink uses a link without following its redirect.
+func (h *serverFixture) followLink(t *testing.T, path string) reply {
 	t.Helper()
 	h.c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return h.send(t, "GET", path, "", "Authorization", "")
+	return h.sendRequest(t, "GET", path, "", "Authorization", "")
 }
 
 func cookieOf(t *testing.T, r reply) *http.Cookie {
@@ -141,37 +141,37 @@ func cookieOf(t *testing.T, r reply) *http.Cookie {
 func TestLoginLink(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newServerFixture(t, nil)
-		path := h.link(t)
-		r := h.follow(t, path)
+		path := h.loginLink(t)
+		r := h.followLink(t, path)
 		c := cookieOf(t, r)
 		if r.code != http.StatusSeeOther || c == nil || !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.MaxAge != 30*24*3600 {
 			t.Fatalf("%d, cookie %+v", r.code, c)
 		}
 		pair := c.Name + "=" + c.Value
 		in := func() int {
-			return h.send(t, "GET", "/api/v1/sessions", "", "Authorization", "", "Cookie", pair).code
+			return h.sendRequest(t, "GET", "/api/v1/sessions", "", "Authorization", "", "Cookie", pair).code
 		}
 		if got := in(); got != 200 {
 			t.Errorf("request with the cookie: %d", got)
 		}
-		if r := h.follow(t, path); cookieOf(t, r) != nil || r.header.Get("Location") != "/chat?failed" {
+		if r := h.followLink(t, path); cookieOf(t, r) != nil || r.header.Get("Location") != "/chat?failed" {
 			t.Errorf("second use of the link: %d to %s", r.code, r.header.Get("Location"))
 		}
 		again := newServerFixture(t, nil) // a restart
-		if r := again.send(t, "GET", "/api/v1/sessions", "", "Authorization", "", "Cookie", pair); r.code != 200 {
+		if r := again.sendRequest(t, "GET", "/api/v1/sessions", "", "Authorization", "", "Cookie", pair); r.code != 200 {
 			t.Errorf("request with the cookie after a restart: %d", r.code)
 		}
 		other := newServerFixture(t, func(o *web.Options) { o.Token = strings.Repeat("f", 64) })
-		if r := other.send(t, "GET", "/api/v1/sessions", "", "Authorization", "", "Cookie", pair); r.code != 401 {
+		if r := other.sendRequest(t, "GET", "/api/v1/sessions", "", "Authorization", "", "Cookie", pair); r.code != 401 {
 			t.Errorf("request with the cookie after a change of the token: %d", r.code)
 		}
 		time.Sleep(30*24*time.Hour + time.Second)
 		if got := in(); got != 401 {
 			t.Errorf("request with the cookie after 30 days: %d", got)
 		}
-		late := h.link(t)
+		late := h.loginLink(t)
 		time.Sleep(2*time.Minute + time.Second)
-		if r := h.follow(t, late); cookieOf(t, r) != nil {
+		if r := h.followLink(t, late); cookieOf(t, r) != nil {
 			t.Error("an expired link works")
 		}
 	})
@@ -182,16 +182,16 @@ func TestAuth_SlowsDownGuessing(t *testing.T) {
 		h := newServerFixture(t, nil)
 		var last reply
 		for range 40 {
-			last = h.send(t, "GET", "/api/v1/sessions", "", "Authorization", "Bearer nope")
+			last = h.sendRequest(t, "GET", "/api/v1/sessions", "", "Authorization", "Bearer nope")
 		}
 		if last.code != http.StatusTooManyRequests || last.header.Get("Retry-After") == "" {
 			t.Errorf("after 40 wrong tokens: %d, Retry-After %q", last.code, last.header.Get("Retry-After"))
 		}
-		if r := h.send(t, "GET", "/api/v1/sessions", ""); r.code != 200 {
+		if r := h.sendRequest(t, "GET", "/api/v1/sessions", ""); r.code != 200 {
 			t.Errorf("the owner's request was rejected: %d", r.code)
 		}
 		time.Sleep(time.Minute)
-		if r := h.send(t, "GET", "/api/v1/sessions", "", "Authorization", "Bearer nope"); r.code != 401 {
+		if r := h.sendRequest(t, "GET", "/api/v1/sessions", "", "Authorization", "Bearer nope"); r.code != 401 {
 			t.Errorf("one minute later: %d", r.code)
 		}
 	})
@@ -200,11 +200,11 @@ func TestAuth_SlowsDownGuessing(t *testing.T) {
 func TestPassword(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newServerFixture(t, func(o *web.Options) { o.Password = "correct horse" })
-		if e := as[refusal](t, h.send(t, "GET", "/api/v1/sessions", "", "Authorization", "")).Error; e.Code != "password_required" {
+		if e := decodeAs[refusal](t, h.sendRequest(t, "GET", "/api/v1/sessions", "", "Authorization", "")).Error; e.Code != "password_required" {
 			t.Errorf("code %q", e.Code)
 		}
 		try := func(p string) reply {
-			return h.send(t, "POST", "/login", fmt.Sprintf(`{"password":%q}`, p), "Authorization", "")
+			return h.sendRequest(t, "POST", "/login", fmt.Sprintf(`{"password":%q}`, p), "Authorization", "")
 		}
 		if r := try("wrong"); r.code != 401 || cookieOf(t, r) != nil {
 			t.Errorf("login with a wrong password: %d", r.code)
@@ -222,7 +222,7 @@ func TestPassword(t *testing.T) {
 		if r := try("correct horse"); r.code != 200 {
 			t.Errorf("one minute later: %d", r.code)
 		}
-		if r := newServerFixture(t, nil).send(t, "POST", "/login", `{"password":""}`, "Authorization", ""); r.code != 404 {
+		if r := newServerFixture(t, nil).sendRequest(t, "POST", "/login", `{"password":""}`, "Authorization", ""); r.code != 404 {
 			t.Errorf("login without a configured password: %d", r.code)
 		}
 	})
@@ -231,9 +231,9 @@ func TestPassword(t *testing.T) {
 // The login page sends a form, also without JavaScript.
 func TestPasswordForm_LogsInAndShowsErrorsAsPage(t *testing.T) {
 	h := newServerFixture(t, func(o *web.Options) { o.Password = "correct horse" })
-	h.follow(t, "/chat") // from now on without following redirects
+	h.followLink(t, "/chat") // from now on without following redirects
 	try := func(p string) reply {
-		return h.send(t, "POST", "/login", url.Values{"username": {"owner"}, "password": {p}}.Encode(), "Authorization", "", "Content-Type", "application/x-www-form-urlencoded")
+		return h.sendRequest(t, "POST", "/login", url.Values{"username": {"owner"}, "password": {p}}.Encode(), "Authorization", "", "Content-Type", "application/x-www-form-urlencoded")
 	}
 	if r := try("wrong"); r.code != 401 || cookieOf(t, r) != nil || !strings.Contains(r.body, "The password is wrong.") || !strings.Contains(r.body, `id="password"`) {
 		t.Errorf("a wrong password: %d %s", r.code, r.body)
@@ -245,11 +245,11 @@ func TestPasswordForm_LogsInAndShowsErrorsAsPage(t *testing.T) {
 
 func TestReady(t *testing.T) {
 	h := newServerFixture(t, nil)
-	if r := h.send(t, "GET", "/readyz", "", "Authorization", ""); r.code != 200 {
+	if r := h.sendRequest(t, "GET", "/readyz", "", "Authorization", ""); r.code != 200 {
 		t.Errorf("ready: %d", r.code)
 	}
 	h.e.ready = errors.New("the store is being checked")
-	if r := h.send(t, "GET", "/readyz", "", "Authorization", ""); r.code != 503 || !strings.Contains(r.body, "being checked") {
+	if r := h.sendRequest(t, "GET", "/readyz", "", "Authorization", ""); r.code != 503 || !strings.Contains(r.body, "being checked") {
 		t.Errorf("/readyz while not ready: %d %s", r.code, r.body)
 	}
 }
@@ -260,11 +260,11 @@ func TestPage(t *testing.T) {
 		"/assets/dashboard.js": "text/javascript", "/assets/chat.js": "text/javascript", "/assets/dashboard.css": "text/css", "/icon.svg": "image/svg+xml",
 		"/assets/manifest.webmanifest": "application/manifest+json", "/assets/vendor/htmx.min.js": "text/javascript",
 	} {
-		r := h.send(t, "GET", path, "", "Authorization", "")
+		r := h.sendRequest(t, "GET", path, "", "Authorization", "")
 		if r.code != 200 || !strings.HasPrefix(r.header.Get("Content-Type"), mime) || r.body == "" {
 			t.Errorf("%s: %d %s", path, r.code, r.header.Get("Content-Type"))
 		}
-		if r := h.send(t, "GET", path, "", "If-None-Match", r.header.Get("ETag")); r.code != 304 || r.body != "" {
+		if r := h.sendRequest(t, "GET", path, "", "If-None-Match", r.header.Get("ETag")); r.code != 304 || r.body != "" {
 			t.Errorf("second request of %s: %d", path, r.code)
 		}
 		if strings.Contains(path, "vendor") {
@@ -276,7 +276,7 @@ func TestPage(t *testing.T) {
 			}
 		}
 	}
-	if r := h.follow(t, "/"); r.code != 303 || r.header.Get("Location") != "/chat" {
+	if r := h.followLink(t, "/"); r.code != 303 || r.header.Get("Location") != "/chat" {
 		t.Errorf("the root: %d %q", r.code, r.header.Get("Location"))
 	}
 }
@@ -285,17 +285,17 @@ func TestPage(t *testing.T) {
 func TestPages_NeedLogin(t *testing.T) {
 	h := newServerFixture(t, nil)
 	for _, path := range []string{"/chat", "/today", "/timeline", "/approvals", "/chat/asked", "/live"} {
-		r := h.send(t, "GET", path, "", "Authorization", "")
+		r := h.sendRequest(t, "GET", path, "", "Authorization", "")
 		if r.code != 401 || !strings.HasPrefix(r.header.Get("Content-Type"), "text/html") || !strings.Contains(r.body, "hob open") {
 			t.Errorf("%s: %d %s", path, r.code, r.body)
 		}
 	}
 	for _, path := range []string{"/approvals/answer", "/today/add", "/chat/send", "/logout"} {
 		const form = "application/x-www-form-urlencoded"
-		if r := h.send(t, "POST", path, "id=a1&approved=true&title=x&text=x", "Authorization", "", "Content-Type", form); r.code != 401 {
+		if r := h.sendRequest(t, "POST", path, "id=a1&approved=true&title=x&text=x", "Authorization", "", "Content-Type", form); r.code != 401 {
 			t.Errorf("%s: %d", path, r.code)
 		}
-		if r := h.send(t, "POST", path, "id=a1&approved=true&title=x&text=x", "Content-Type", form, "Sec-Fetch-Site", "cross-site"); r.code != 403 {
+		if r := h.sendRequest(t, "POST", path, "id=a1&approved=true&title=x&text=x", "Content-Type", form, "Sec-Fetch-Site", "cross-site"); r.code != 403 {
 			t.Errorf("%s from another site: %d", path, r.code)
 		}
 	}
@@ -307,16 +307,16 @@ func TestPages_NeedLogin(t *testing.T) {
 // Logging out ends the login of one browser, also after a restart.
 func TestLogout_EndsOnlyThisLogin(t *testing.T) {
 	h := newServerFixture(t, nil)
-	one, two := cookieOf(t, h.follow(t, h.link(t))), cookieOf(t, h.follow(t, h.link(t)))
+	one, two := cookieOf(t, h.followLink(t, h.loginLink(t))), cookieOf(t, h.followLink(t, h.loginLink(t)))
 	as := func(c *http.Cookie) []string { return []string{"Authorization", "", "Cookie", c.Name + "=" + c.Value} }
 	const list = "/api/v1/inbox/e1"
-	if r := h.send(t, "POST", "/logout", "", as(one)...); r.code != 303 {
+	if r := h.sendRequest(t, "POST", "/logout", "", as(one)...); r.code != 303 {
 		t.Fatalf("%d %s", r.code, r.body)
 	}
-	if r := h.send(t, "GET", list, "", as(one)...); r.code != 401 {
+	if r := h.sendRequest(t, "GET", list, "", as(one)...); r.code != 401 {
 		t.Errorf("request after the logout: %d", r.code)
 	}
-	if r := h.send(t, "GET", list, "", as(two)...); r.code == 401 {
+	if r := h.sendRequest(t, "GET", list, "", as(two)...); r.code == 401 {
 		t.Error("the other login ended too")
 	}
 }

@@ -20,11 +20,11 @@ import (
 // readStream sends a message and reads the complete stream.
 func (h *serverFixture) readStream(t *testing.T) []event {
 	t.Helper()
-	r := h.send(t, "POST", "/api/v1/sessions/s/messages", `{"text":"x"}`, "Accept", "text/event-stream")
+	r := h.sendRequest(t, "POST", "/api/v1/sessions/s/messages", `{"text":"x"}`, "Accept", "text/event-stream")
 	if r.code != 200 || r.header.Get("Content-Type") != "text/event-stream" {
 		t.Fatalf("%d %s", r.code, r.body)
 	}
-	return events(t, r.body)
+	return parseEvents(t, r.body)
 }
 
 func textOfEvents(evs []event) string {
@@ -49,9 +49,9 @@ func TestStream(t *testing.T) {
 		{
 			"words as they come",
 			func(e *engine, _ channels.Inbound, st *api.EventStatus) {
-				e.say("message_start", st.ID, map[string]string{"model": "m"})
-				e.text(st, "Hello", " there")
-				e.finish(st, "Hello there")
+				e.publishEvent("message_start", st.ID, map[string]string{"model": "m"})
+				e.publishText(st, "Hello", " there")
+				e.finishEvent(st, "Hello there")
 			},
 			"message_start content_delta content_delta message_end", "Hello there",
 			map[string]any{"answer": "Hello there", "finish_reason": "end_turn", "session": "s"},
@@ -60,19 +60,19 @@ func TestStream(t *testing.T) {
 		{
 			"other turns are not told",
 			func(e *engine, _ channels.Inbound, st *api.EventStatus) {
-				e.say("content_delta", "other", map[string]string{"text": "secret"})
-				e.say("delivery", st.ID, map[string]string{"id": "d1"})
-				e.text(st, "mine")
-				e.finish(st, "mine")
+				e.publishEvent("content_delta", "other", map[string]string{"text": "secret"})
+				e.publishEvent("delivery", st.ID, map[string]string{"id": "d1"})
+				e.publishText(st, "mine")
+				e.finishEvent(st, "mine")
 			},
 			"message_start content_delta message_end", "mine", nil,
 		},
 		{
 			"the feed drops the end",
 			func(e *engine, _ channels.Inbound, st *api.EventStatus) {
-				e.text(st, "Hello")
-				e.say("dropped", "", map[string]int{"dropped": 2})
-				e.finish(st, "Hello there")
+				e.publishText(st, "Hello")
+				e.publishEvent("dropped", "", map[string]int{"dropped": 2})
+				e.finishEvent(st, "Hello there")
 			},
 			"message_start content_delta content_delta message_end", "Hello there", nil,
 		},
@@ -82,16 +82,16 @@ func TestStream(t *testing.T) {
 				e.mu.Lock()
 				e.deaf = true
 				e.mu.Unlock()
-				e.text(st, "Hello")
-				e.finish(st, "Hello there")
+				e.publishText(st, "Hello")
+				e.finishEvent(st, "Hello there")
 			},
 			"message_start content_delta message_end", "Hello there", nil,
 		},
 		{
 			"the feed drops the middle",
 			func(e *engine, _ channels.Inbound, st *api.EventStatus) {
-				e.text(st, "One, ", "three")
-				e.finish(st, "One, two, three")
+				e.publishText(st, "One, ", "three")
+				e.finishEvent(st, "One, two, three")
 			},
 			"message_start content_delta content_delta message_end", "One, three",
 			map[string]any{"answer": "One, two, three", "replaced": true},
@@ -99,12 +99,12 @@ func TestStream(t *testing.T) {
 		{
 			"a tool between two texts",
 			func(e *engine, _ channels.Inbound, st *api.EventStatus) {
-				e.text(st, "I will look.")
-				e.say("tool_call_start", st.ID, map[string]string{"id": "c1", "name": "list_tasks"})
-				e.say("tool_call_delta", st.ID, map[string]string{"id": "c1", "arguments": "{}"})
-				e.say("tool_result", st.ID, map[string]any{"id": "c1", "name": "list_tasks", "ok": true, "text": "none"})
-				e.text(st, "You are ")
-				e.finish(st, "You are free.")
+				e.publishText(st, "I will look.")
+				e.publishEvent("tool_call_start", st.ID, map[string]string{"id": "c1", "name": "list_tasks"})
+				e.publishEvent("tool_call_delta", st.ID, map[string]string{"id": "c1", "arguments": "{}"})
+				e.publishEvent("tool_result", st.ID, map[string]any{"id": "c1", "name": "list_tasks", "ok": true, "text": "none"})
+				e.publishText(st, "You are ")
+				e.finishEvent(st, "You are free.")
 			},
 			"message_start content_delta tool_call_start tool_call_delta tool_result content_delta content_delta message_end",
 			"I will look.You are free.",
@@ -113,11 +113,11 @@ func TestStream(t *testing.T) {
 		{
 			"a call that was renamed, one without start, one without result",
 			func(e *engine, _ channels.Inbound, st *api.EventStatus) {
-				e.say("tool_call_start", st.ID, map[string]string{"id": "model-1", "name": "use_tool"})
-				e.say("tool_result", st.ID, map[string]any{"id": "call_1", "name": "list_tasks", "ok": true})
-				e.say("tool_result", st.ID, map[string]any{"id": "call_2", "name": "recall", "ok": true})
-				e.say("tool_call_start", st.ID, map[string]string{"id": "model-3", "name": "recall"})
-				e.finish(st, "done")
+				e.publishEvent("tool_call_start", st.ID, map[string]string{"id": "model-1", "name": "use_tool"})
+				e.publishEvent("tool_result", st.ID, map[string]any{"id": "call_1", "name": "list_tasks", "ok": true})
+				e.publishEvent("tool_result", st.ID, map[string]any{"id": "call_2", "name": "recall", "ok": true})
+				e.publishEvent("tool_call_start", st.ID, map[string]string{"id": "model-3", "name": "recall"})
+				e.finishEvent(st, "done")
 			},
 			"message_start tool_call_start tool_result tool_call_start tool_result tool_call_start tool_result content_delta message_end",
 			"done", nil,
@@ -125,8 +125,8 @@ func TestStream(t *testing.T) {
 		{
 			"an error that the engine gets over",
 			func(e *engine, _ channels.Inbound, st *api.EventStatus) {
-				e.say("error", st.ID, map[string]string{"message": "429"})
-				e.finish(st, "Sorry")
+				e.publishEvent("error", st.ID, map[string]string{"message": "429"})
+				e.finishEvent(st, "Sorry")
 			},
 			"message_start content_delta message_end", "Sorry",
 			map[string]any{"finish_reason": "error"},
@@ -134,9 +134,9 @@ func TestStream(t *testing.T) {
 		{
 			"a stopped turn",
 			func(e *engine, _ channels.Inbound, st *api.EventStatus) {
-				e.text(st, "Once upon")
-				e.change(func() { st.State, st.Answer = "done", "Once upon" })
-				e.say("message_end", st.ID, map[string]any{"answer": "Once upon", "interrupted": true})
+				e.publishText(st, "Once upon")
+				e.changeEvent(func() { st.State, st.Answer = "done", "Once upon" })
+				e.publishEvent("message_end", st.ID, map[string]any{"answer": "Once upon", "interrupted": true})
 			},
 			"message_start content_delta message_end", "Once upon",
 			map[string]any{"finish_reason": "cancelled"},
@@ -147,20 +147,20 @@ func TestStream(t *testing.T) {
 				h := newServerFixture(t, nil)
 				h.e.turn = c.turn
 				evs := h.readStream(t)
-				if d := cmp.Diff(c.events, names(evs)); d != "" {
+				if d := cmp.Diff(c.events, eventNames(evs)); d != "" {
 					t.Error(d)
 				}
 				if got := textOfEvents(evs); got != c.text {
 					t.Errorf("text %q, want %q", got, c.text)
 				}
-				closed(t, evs)
+				checkClosed(t, evs)
 				end := evs[len(evs)-1].data
 				for k, v := range c.end {
 					if d := cmp.Diff(v, end[k]); d != "" {
 						t.Errorf("message_end.%s: %s", k, d)
 					}
 				}
-				if n := h.e.readers(); n != 0 {
+				if n := h.e.countReaders(); n != 0 {
 					t.Errorf("%d subscriptions remain", n)
 				}
 			})
@@ -168,8 +168,8 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// closed checks the grammar: every tool_call_start has one tool_result.
-func closed(t *testing.T, evs []event) {
+// checkClosed checks the grammar: every tool_call_start has one tool_result.
+func checkClosed(t *testing.T, evs []event) {
 	t.Helper()
 	open := map[any]bool{}
 	for _, e := range evs {
@@ -194,22 +194,22 @@ func TestStream_WaitsForApproval(t *testing.T) {
 			h := newServerFixture(t, nil)
 			ask := api.Approval{ID: "a1", Summary: "Delete it"}
 			h.e.turn = func(e *engine, _ channels.Inbound, st *api.EventStatus) {
-				e.change(func() { st.Approvals = []api.Approval{ask} })
+				e.changeEvent(func() { st.Approvals = []api.Approval{ask} })
 				if !dropped {
-					e.say("approval_required", st.ID, ask)
+					e.publishEvent("approval_required", st.ID, ask)
 				}
-				e.answered("a1")
-				e.change(func() { st.Approvals = nil })
+				e.awaitAnswer("a1")
+				e.changeEvent(func() { st.Approvals = nil })
 				time.Sleep(6 * time.Second) // the tool is running
-				e.text(st, "Gone.")
-				e.finish(st, "Gone.")
+				e.publishText(st, "Gone.")
+				e.finishEvent(st, "Gone.")
 			}
 			go func() {
 				time.Sleep(40 * time.Second)
-				h.send(t, "POST", "/api/v1/sessions/s/approvals/a1", `{"approved":true}`)
+				h.sendRequest(t, "POST", "/api/v1/sessions/s/approvals/a1", `{"approved":true}`)
 			}()
 			evs := h.readStream(t)
-			if d := cmp.Diff("message_start approval_required ping ping ping content_delta message_end", names(evs)); d != "" {
+			if d := cmp.Diff("message_start approval_required ping ping ping content_delta message_end", eventNames(evs)); d != "" {
 				t.Error(d)
 			}
 		})
@@ -220,7 +220,7 @@ func TestLiveFeed(t *testing.T) {
 	h := newServerFixture(t, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	resp, err := h.c.Do(h.request(t, "GET", "/api/v1/events?session=s", "", "Last-Event-ID", "41").WithContext(ctx))
+	resp, err := h.c.Do(h.newRequest(t, "GET", "/api/v1/events?session=s", "", "Last-Event-ID", "41").WithContext(ctx))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,8 +231,8 @@ func TestLiveFeed(t *testing.T) {
 	h.e.mu.Lock()
 	h.e.events["e1"] = &api.EventStatus{ID: "e1", Session: "s"}
 	h.e.mu.Unlock()
-	h.e.say("delivery", "other", map[string]string{"text": "not for us"})
-	h.e.say("delivery", "e1", map[string]string{"text": "line one\nline two"})
+	h.e.publishEvent("delivery", "other", map[string]string{"text": "not for us"})
+	h.e.publishEvent("delivery", "e1", map[string]string{"text": "line one\nline two"})
 	lines := bufio.NewScanner(resp.Body)
 	var got []string
 	for len(got) < 4 && lines.Scan() {
@@ -248,16 +248,16 @@ func TestLiveFeed(t *testing.T) {
 		t.Error(d)
 	}
 	cancel()
-	waitUntil(t, "the end of the subscription", func() bool { return h.e.readers() == 0 })
+	waitUntil(t, "the end of the subscription", func() bool { return h.e.countReaders() == 0 })
 	for _, bad := range []string{"/api/v1/events?after=x", "/api/v1/events?sesion=s"} {
-		if r := h.send(t, "GET", bad, ""); r.code != 400 {
+		if r := h.sendRequest(t, "GET", bad, ""); r.code != 400 {
 			t.Errorf("%s: %d", bad, r.code)
 		}
 	}
 }
 
-// run serves on a socket until the returned function is called.
-func (h *serverFixture) run(t testing.TB) func() {
+// runServer serves on a socket until the returned function is called.
+func (h *serverFixture) runServer(t testing.TB) func() {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	if err := h.Listen(ctx); err != nil {
@@ -284,11 +284,11 @@ func portOf(t *testing.T, address string) int {
 
 func TestServe(t *testing.T) {
 	h := newServerFixture(t, func(o *web.Options) { o.Listen = "127.0.0.1:0" })
-	stop := h.run(t)
+	stop := h.runServer(t)
 	tr := &http.Transport{}
 	defer tr.CloseIdleConnections()
 	h.c = &http.Client{Transport: tr}
-	if r := h.send(t, "GET", "/readyz", ""); r.code != 200 {
+	if r := h.sendRequest(t, "GET", "/readyz", ""); r.code != 200 {
 		t.Errorf("%d %s", r.code, r.body)
 	}
 	second := newServerFixture(t, func(o *web.Options) { o.Listen = h.Addr() })
@@ -299,7 +299,7 @@ func TestServe(t *testing.T) {
 		t.Errorf("the second server listens on %s, want one of the next ports after %s, which a page finds again", second.Addr(), h.Addr())
 	}
 	// A request that is too large gets an error response.
-	r := h.send(t, "POST", "/api/v1/sessions/s/messages", `{"text":"`+strings.Repeat("x", 20<<20)+`"}`)
+	r := h.sendRequest(t, "POST", "/api/v1/sessions/s/messages", `{"text":"`+strings.Repeat("x", 20<<20)+`"}`)
 	if r.code != 413 || !strings.Contains(r.body, "16 MB") {
 		t.Errorf("20 MB: %d %s", r.code, r.body)
 	}
@@ -307,30 +307,30 @@ func TestServe(t *testing.T) {
 	release := make(chan struct{})
 	h.e.turn = func(e *engine, _ channels.Inbound, st *api.EventStatus) {
 		<-release
-		e.finish(st, "late")
+		e.finishEvent(st, "late")
 	}
 	type result struct{ plain, stream, feed reply }
 	var got result
 	done := make(chan struct{}, 3)
 	go func() {
-		got.plain = h.send(t, "POST", "/api/v1/sessions/s/messages", `{"text":"x"}`)
+		got.plain = h.sendRequest(t, "POST", "/api/v1/sessions/s/messages", `{"text":"x"}`)
 		done <- struct{}{}
 	}()
 	go func() {
-		got.stream = h.send(t, "POST", "/api/v1/sessions/s/messages", `{"text":"x"}`, "Accept", "text/event-stream")
+		got.stream = h.sendRequest(t, "POST", "/api/v1/sessions/s/messages", `{"text":"x"}`, "Accept", "text/event-stream")
 		done <- struct{}{}
 	}()
-	go func() { got.feed = h.send(t, "GET", "/api/v1/events", ""); done <- struct{}{} }()
-	waitUntil(t, "the turns", func() bool { return h.e.count() == 2 && h.e.readers() == 2 })
+	go func() { got.feed = h.sendRequest(t, "GET", "/api/v1/events", ""); done <- struct{}{} }()
+	waitUntil(t, "the turns", func() bool { return h.e.countHeard() == 2 && h.e.countReaders() == 2 })
 	stop()
 	for range 3 {
 		<-done
 	}
 	close(release)
-	if e := as[refusal](t, got.plain); got.plain.code != 503 || e.Error.Code != "stopping" || e.Event == "" {
+	if e := decodeAs[refusal](t, got.plain); got.plain.code != 503 || e.Error.Code != "stopping" || e.Event == "" {
 		t.Errorf("plain: %d %s", got.plain.code, got.plain.body)
 	}
-	evs := events(t, got.stream.body)
+	evs := parseEvents(t, got.stream.body)
 	if last := evs[len(evs)-1]; last.name != "error" || last.data["code"] != "stopping" || last.data["event"] == "" {
 		t.Errorf("stream: %s", got.stream.body)
 	}

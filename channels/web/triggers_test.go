@@ -12,14 +12,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func signature(secret, body string) string {
+func signBody(secret, body string) string {
 	m := hmac.New(sha256.New, []byte(secret))
 	m.Write([]byte(body))
 	return "sha256=" + hex.EncodeToString(m.Sum(nil))
 }
 
-// stamped returns the headers of a request to a trigger whose time and key are signed.
-func stamped(secret string, at time.Time, key, body string, more ...string) []string {
+// stampHeaders returns the headers of a request to a trigger whose time and key are signed.
+func stampHeaders(secret string, at time.Time, key, body string, more ...string) []string {
 	stamp := strconv.FormatInt(at.Unix(), 10)
 	m := hmac.New(sha256.New, []byte(secret))
 	m.Write([]byte(stamp + "." + key + "." + body))
@@ -39,26 +39,26 @@ func TestTrigger_WithTimestamp(t *testing.T) {
 		want       int
 		code       string
 	}{
-		{"now", body, stamped("s3cret", now, "k1", body), 202, ""},
-		{"without a key", body, stamped("s3cret", now, "", body), 401, "bad_key"},
-		{"a clock that is behind", body, stamped("s3cret", now.Add(-4*time.Minute), "k1", body), 202, ""},
-		{"a clock that is ahead", body, stamped("s3cret", now.Add(4*time.Minute), "k1", body), 202, ""},
-		{"an old recording", body, stamped("s3cret", now.Add(-6*time.Minute), "k1", body), 401, "stale_timestamp"},
-		{"from the future", body, stamped("s3cret", now.Add(6*time.Minute), "k1", body), 401, "stale_timestamp"},
-		{"an old recorded request", body, stamped("other", now.Add(-6*time.Minute), "k1", body), 401, "bad_signature"},
-		{"another key", body, stamped("s3cret", now, "k1", body, "Idempotency-Key", "k2"), 401, "bad_signature"},
-		{"another time", body, stamped("s3cret", now, "k1", body, "X-Hob-Timestamp", strconv.FormatInt(now.Unix()+1, 10)), 401, "bad_signature"},
-		{"another body", body + " ", stamped("s3cret", now, "k1", body), 401, "bad_signature"},
-		{"the timestamp removed", body, stamped("s3cret", now, "k1", body, "X-Hob-Timestamp", ""), 401, "bad_timestamp"},
-		{"the signature of only the body", body, stamped("s3cret", now, "k1", body, "X-Hob-Signature", signature("s3cret", body)), 401, "bad_signature"},
-		{"a key that moves into the body", "b" + body, stamped("s3cret", now, "", "a.b"+body, "Idempotency-Key", ".a"), 401, "bad_key"},
-		{"a key with a dot", body, stamped("s3cret", now, "k.1", body), 401, "bad_key"},
-		{"no number", body, stamped("s3cret", now, "k1", body, "X-Hob-Timestamp", "yesterday"), 401, "bad_timestamp"},
-		{"another notation", body, stamped("s3cret", now, "k1", body, "X-Hob-Timestamp", "+"+strconv.FormatInt(now.Unix(), 10)), 401, "bad_timestamp"},
+		{"now", body, stampHeaders("s3cret", now, "k1", body), 202, ""},
+		{"without a key", body, stampHeaders("s3cret", now, "", body), 401, "bad_key"},
+		{"a clock that is behind", body, stampHeaders("s3cret", now.Add(-4*time.Minute), "k1", body), 202, ""},
+		{"a clock that is ahead", body, stampHeaders("s3cret", now.Add(4*time.Minute), "k1", body), 202, ""},
+		{"an old recording", body, stampHeaders("s3cret", now.Add(-6*time.Minute), "k1", body), 401, "stale_timestamp"},
+		{"from the future", body, stampHeaders("s3cret", now.Add(6*time.Minute), "k1", body), 401, "stale_timestamp"},
+		{"an old recorded request", body, stampHeaders("other", now.Add(-6*time.Minute), "k1", body), 401, "bad_signature"},
+		{"another key", body, stampHeaders("s3cret", now, "k1", body, "Idempotency-Key", "k2"), 401, "bad_signature"},
+		{"another time", body, stampHeaders("s3cret", now, "k1", body, "X-Hob-Timestamp", strconv.FormatInt(now.Unix()+1, 10)), 401, "bad_signature"},
+		{"another body", body + " ", stampHeaders("s3cret", now, "k1", body), 401, "bad_signature"},
+		{"the timestamp removed", body, stampHeaders("s3cret", now, "k1", body, "X-Hob-Timestamp", ""), 401, "bad_timestamp"},
+		{"the signature of only the body", body, stampHeaders("s3cret", now, "k1", body, "X-Hob-Signature", signBody("s3cret", body)), 401, "bad_signature"},
+		{"a key that moves into the body", "b" + body, stampHeaders("s3cret", now, "", "a.b"+body, "Idempotency-Key", ".a"), 401, "bad_key"},
+		{"a key with a dot", body, stampHeaders("s3cret", now, "k.1", body), 401, "bad_key"},
+		{"no number", body, stampHeaders("s3cret", now, "k1", body, "X-Hob-Timestamp", "yesterday"), 401, "bad_timestamp"},
+		{"another notation", body, stampHeaders("s3cret", now, "k1", body, "X-Hob-Timestamp", "+"+strconv.FormatInt(now.Unix(), 10)), 401, "bad_timestamp"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := newServerFixture(t, nil)
-			r := h.send(t, "POST", "/api/v1/triggers/build/fire", c.body, c.header...)
+			r := h.sendRequest(t, "POST", "/api/v1/triggers/build/fire", c.body, c.header...)
 			if r.code != c.want || !strings.Contains(r.body, c.code) {
 				t.Fatalf("%d %s, want %d %s", r.code, r.body, c.want, c.code)
 			}
@@ -71,32 +71,32 @@ func TestTrigger_WithTimestamp(t *testing.T) {
 
 func TestTrigger(t *testing.T) {
 	const body = `{"ref":"main"}`
-	good := signature("s3cret", body)
+	good := signBody("s3cret", body)
 	for _, c := range []struct {
 		name, trigger, body string
 		header              []string
 		want                int
 	}{
-		{"a good signature", "build", body, stamped("s3cret", time.Now(), "k", body), 202},
+		{"a good signature", "build", body, stampHeaders("s3cret", time.Now(), "k", body), 202},
 		{"the format of older versions", "build", body, []string{"Authorization", "", "X-Hob-Signature", good}, 401},
 		{"the token", "build", body, nil, 202},
 		{"no JSON", "build", "plain words", []string{"Content-Type", "text/plain"}, 202},
 		{"no body", "build", "", nil, 202},
 		{"nothing", "build", body, []string{"Authorization", ""}, 401},
 		{"a wrong token", "build", body, []string{"Authorization", "Bearer x"}, 401},
-		{"another secret", "build", body, []string{"Authorization", "", "X-Hob-Signature", signature("other", body)}, 401},
+		{"another secret", "build", body, []string{"Authorization", "", "X-Hob-Signature", signBody("other", body)}, 401},
 		{"another body", "build", body + " ", []string{"Authorization", "", "X-Hob-Signature", good}, 401},
 		{"another algorithm", "build", body, []string{"Authorization", "", "X-Hob-Signature", "sha1" + good[6:]}, 401},
 		{"no digits", "build", body, []string{"Authorization", "", "X-Hob-Signature", "sha256="}, 401},
 		{"a wrong signature beside the token", "build", body, []string{"X-Hob-Signature", "sha256=00"}, 401},
-		{"an unknown trigger", "nope", body, []string{"Authorization", "", "X-Hob-Signature", signature("", body)}, 401},
-		{"a trigger without secret", "open", body, []string{"Authorization", "", "X-Hob-Signature", signature("", body)}, 401},
+		{"an unknown trigger", "nope", body, []string{"Authorization", "", "X-Hob-Signature", signBody("", body)}, 401},
+		{"a trigger without secret", "open", body, []string{"Authorization", "", "X-Hob-Signature", signBody("", body)}, 401},
 		{"an unknown trigger with the token", "nope", body, nil, 404},
 		{"not UTF-8", "build", "\xff", nil, 400},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := newServerFixture(t, nil)
-			r := h.send(t, "POST", "/api/v1/triggers/"+c.trigger+"/fire", c.body, c.header...)
+			r := h.sendRequest(t, "POST", "/api/v1/triggers/"+c.trigger+"/fire", c.body, c.header...)
 			if r.code != c.want {
 				t.Fatalf("%d %s, want %d", r.code, r.body, c.want)
 			}
@@ -115,17 +115,17 @@ func TestReview10_TriggerRefusesReplayInWeakerScheme(t *testing.T) {
 	stamp := strconv.FormatInt(now.Unix(), 10)
 	for _, key := range []string{"k0", "k1"} {
 		h := newServerFixture(t, nil)
-		if r := h.send(t, "POST", "/api/v1/triggers/build/fire", body, stamped("s3cret", now, key, body)...); r.code != 202 {
+		if r := h.sendRequest(t, "POST", "/api/v1/triggers/build/fire", body, stampHeaders("s3cret", now, key, body)...); r.code != 202 {
 			t.Fatalf("the original request got %d %s", r.code, r.body)
 		}
 		replay := stamp + "." + key + "." + body
 		for _, header := range [][]string{
-			{"X-Hob-Signature", signature("s3cret", replay)},
-			{"X-Hob-Signature", signature("s3cret", replay), "Idempotency-Key", "k2"},
-			{"X-Hob-Signature", signature("s3cret", replay), "X-Hob-Timestamp", ""},
-			{"X-Hob-Signature", "v1=" + signature("s3cret", replay)[len("sha256="):]},
+			{"X-Hob-Signature", signBody("s3cret", replay)},
+			{"X-Hob-Signature", signBody("s3cret", replay), "Idempotency-Key", "k2"},
+			{"X-Hob-Signature", signBody("s3cret", replay), "X-Hob-Timestamp", ""},
+			{"X-Hob-Signature", "v1=" + signBody("s3cret", replay)[len("sha256="):]},
 		} {
-			r := h.send(t, "POST", "/api/v1/triggers/build/fire", replay, append([]string{"Authorization", ""}, header...)...)
+			r := h.sendRequest(t, "POST", "/api/v1/triggers/build/fire", replay, append([]string{"Authorization", ""}, header...)...)
 			if r.code != 401 || !strings.Contains(r.body, "_signature") && !strings.Contains(r.body, "bad_timestamp") {
 				t.Errorf("key %q, %v: the replay got %d %s, want 401", key, header, r.code, r.body)
 			}
@@ -139,11 +139,11 @@ func TestReview10_TriggerRefusesReplayInWeakerScheme(t *testing.T) {
 func TestReview10_TriggerKeepsToItsScheme(t *testing.T) {
 	const body = `{"ref":"main"}`
 	h := newServerFixture(t, nil)
-	r := h.send(t, "POST", "/api/v1/triggers/build/fire", body, "Authorization", "", "X-Hob-Signature", signature("s3cret", body))
+	r := h.sendRequest(t, "POST", "/api/v1/triggers/build/fire", body, "Authorization", "", "X-Hob-Signature", signBody("s3cret", body))
 	if r.code != 401 || !strings.Contains(r.body, "old_signature") || !strings.Contains(r.body, "timestamp.key.body") {
 		t.Errorf("a body-only request got %d %s, want 401 and how to sign", r.code, r.body)
 	}
-	if r := h.send(t, "POST", "/api/v1/triggers/build/fire", body, stamped("s3cret", time.Now(), "k1", body)...); r.code != 202 {
+	if r := h.sendRequest(t, "POST", "/api/v1/triggers/build/fire", body, stampHeaders("s3cret", time.Now(), "k1", body)...); r.code != 202 {
 		t.Errorf("a timed request got %d %s, want 202", r.code, r.body)
 	}
 }
@@ -154,7 +154,7 @@ func TestTrigger_FiresOnce(t *testing.T) {
 		header []string
 	}
 	now := time.Now()
-	at := func(at time.Time, key, body string) call { return call{body, stamped("s3cret", at, key, body)} }
+	at := func(at time.Time, key, body string) call { return call{body, stampHeaders("s3cret", at, key, body)} }
 	for _, c := range []struct {
 		name  string
 		calls []call
@@ -169,7 +169,7 @@ func TestTrigger_FiresOnce(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			h := newServerFixture(t, nil)
 			for _, k := range c.calls {
-				if r := h.send(t, "POST", "/api/v1/triggers/build/fire", k.body, k.header...); r.code != 202 {
+				if r := h.sendRequest(t, "POST", "/api/v1/triggers/build/fire", k.body, k.header...); r.code != 202 {
 					t.Fatalf("%d %s", r.code, r.body)
 				}
 			}
@@ -181,7 +181,7 @@ func TestTrigger_FiresOnce(t *testing.T) {
 }
 
 func FuzzSignature(f *testing.F) {
-	f.Add(signature("s3cret", "x"), "x")
+	f.Add(signBody("s3cret", "x"), "x")
 	f.Add("sha256=", "")
 	f.Add("=\x00", "x")
 	f.Add("sha256=zz,sha256=00", "x")
@@ -190,7 +190,7 @@ func FuzzSignature(f *testing.F) {
 		if sig == "" || strings.ContainsFunc(sig, func(r rune) bool { return r < ' ' || r > '~' }) {
 			t.Skip()
 		}
-		r := h.send(t, "POST", "/api/v1/triggers/build/fire", body, "Authorization", "", "X-Hob-Signature", sig)
+		r := h.sendRequest(t, "POST", "/api/v1/triggers/build/fire", body, "Authorization", "", "X-Hob-Signature", sig)
 		if r.code == 202 {
 			t.Errorf("signature %q without a timestamp: %d %s", sig, r.code, r.body)
 		}
@@ -220,7 +220,7 @@ func FuzzStamped(f *testing.F) {
 				m.Write([]byte(stamp + "." + key + "." + body))
 				sig = "v1=" + hex.EncodeToString(m.Sum(nil))
 			}
-			r := h.send(t, "POST", "/api/v1/triggers/build/fire", body, "Authorization", "", "X-Hob-Timestamp", stamp, "Idempotency-Key", key, "X-Hob-Signature", sig)
+			r := h.sendRequest(t, "POST", "/api/v1/triggers/build/fire", body, "Authorization", "", "X-Hob-Timestamp", stamp, "Idempotency-Key", key, "X-Hob-Signature", sig)
 			n, err := strconv.ParseInt(stamp, 10, 64)
 			fresh := err == nil && time.Since(time.Unix(n, 0)).Abs() < 6*time.Minute
 			if r.code == 202 && (!right || !fresh || strings.Contains(key, ".")) {

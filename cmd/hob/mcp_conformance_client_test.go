@@ -89,7 +89,7 @@ func conformanceDriver() {
 	d := driver{url: os.Args[len(os.Args)-1], scenario: os.Getenv("MCP_CONFORMANCE_SCENARIO")}
 	ctx, cancel := context.WithTimeout(context.Background(), 55*time.Second)
 	defer cancel()
-	if err := d.run(ctx); err != nil {
+	if err := d.runScenario(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -99,20 +99,20 @@ type driver struct {
 	url, scenario, home string
 }
 
-func (d *driver) command(ctx context.Context, args ...string) *exec.Cmd {
+func (d *driver) newCommand(ctx context.Context, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, filepath.Join(filepath.Dir(os.Args[0]), "hob"), args...)
 	c.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + d.home, "HOB_HOME=" + filepath.Join(d.home, "hob"), "LANG=C.UTF-8", "TZ=UTC"}
 	return c
 }
 
-// hob runs a command and returns its output and whether it worked.
-func (d *driver) hob(ctx context.Context, args ...string) (string, bool) {
-	out, err := d.command(ctx, args...).CombinedOutput()
+// runHob runs a command and returns its output and whether it worked.
+func (d *driver) runHob(ctx context.Context, args ...string) (string, bool) {
+	out, err := d.newCommand(ctx, args...).CombinedOutput()
 	fmt.Fprintf(os.Stderr, "$ hob %s\n%.1000s\n", strings.Join(args, " "), out)
 	return string(out), err == nil
 }
 
-func (d *driver) run(ctx context.Context) (err error) {
+func (d *driver) runScenario(ctx context.Context) (err error) {
 	if d.home, err = os.MkdirTemp("", "hob-conformance"); err != nil {
 		return err
 	}
@@ -146,18 +146,18 @@ func (d *driver) run(ctx context.Context) (err error) {
 	if err := os.WriteFile(filepath.Join(d.home, "hob", "config.toml"), []byte(conf), 0o600); err != nil {
 		return err
 	}
-	if out, ok := d.hob(ctx, "start"); !ok {
+	if out, ok := d.runHob(ctx, "start"); !ok {
 		return fmt.Errorf("the daemon does not start: %s", out)
 	}
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 		defer cancel()
-		d.hob(ctx, "stop")
+		d.runHob(ctx, "stop")
 	}()
 	connected := false
 	for range 3 {
-		out, ok := d.hob(ctx, "mcp", "test", "conf")
-		if connected = ok; ok || !strings.Contains(out, "hob mcp login") || !d.login(ctx) {
+		out, ok := d.runHob(ctx, "mcp", "test", "conf")
+		if connected = ok; ok || !strings.Contains(out, "hob mcp login") || !d.runLogin(ctx) {
 			break
 		}
 	}
@@ -166,13 +166,13 @@ func (d *driver) run(ctx context.Context) (err error) {
 	}
 	calls := map[string]string{"tools_call": `{"a": 5, "b": 3}`, "http-invalid-tool-headers": `{"region": "us-west1"}`}
 	if given.ToolCalls == nil {
-		out, _ := d.hob(ctx, "mcp", "tools", "conf", "--json")
+		out, _ := d.runHob(ctx, "mcp", "tools", "conf", "--json")
 		for _, m := range regexp.MustCompile(`"name": "conf__([^"]+)"`).FindAllStringSubmatch(out, -1) {
-			d.call(ctx, m[1], orDefault(calls[d.scenario], "{}"))
+			d.callTool(ctx, m[1], orDefault(calls[d.scenario], "{}"))
 		}
 	}
 	for _, c := range given.ToolCalls {
-		d.call(ctx, c.Name, orDefault(string(c.Arguments), "{}"))
+		d.callTool(ctx, c.Name, orDefault(string(c.Arguments), "{}"))
 	}
 	return nil
 }
@@ -184,28 +184,28 @@ func orDefault(a, b string) string {
 	return a
 }
 
-// call calls a tool, signs in again if Hob demands it, and answers a question.
-func (d *driver) call(ctx context.Context, name, args string) {
+// callTool calls a tool, signs in again if Hob demands it, and answers a question.
+func (d *driver) callTool(ctx context.Context, name, args string) {
 	for range 3 {
-		out, _ := d.hob(ctx, "tool", "call", "conf__"+name, args, "--yes")
+		out, _ := d.runHob(ctx, "tool", "call", "conf__"+name, args, "--yes")
 		if m := regexp.MustCompile(`question ([0-9a-f]{12})`).FindStringSubmatch(out); m != nil {
 			answers := "{}"
 			if strings.Contains(out, "- confirmed: ") {
 				answers = `{"confirmed": true}`
 			}
-			d.hob(ctx, "tool", "call", "conf__answer_question", `{"question": "`+m[1]+`", "answers": `+answers+`}`, "--yes")
+			d.runHob(ctx, "tool", "call", "conf__answer_question", `{"question": "`+m[1]+`", "answers": `+answers+`}`, "--yes")
 		}
-		if !strings.Contains(out, "hob mcp login") || !d.login(ctx) {
+		if !strings.Contains(out, "hob mcp login") || !d.runLogin(ctx) {
 			return
 		}
 	}
 }
 
-// login runs hob mcp login and opens the address that it prints.
-func (d *driver) login(ctx context.Context) bool {
+// runLogin runs hob mcp login and opens the address that it prints.
+func (d *driver) runLogin(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
-	c := d.command(ctx, "mcp", "login", "conf")
+	c := d.newCommand(ctx, "mcp", "login", "conf")
 	r, w := io.Pipe()
 	c.Stdout, c.Stderr = w, w
 	if c.Start() != nil {

@@ -39,21 +39,21 @@ func TestReview2_ALongPasteIntoTheChatIsUntrusted(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			v := v.forSubtest(t)
-			before := len(v.list("approvals", "list"))
+			before := len(v.listRows("approvals", "list"))
 			s := startInTerminal(t, v.home, nil, "chat", "--no-start", "-s", v.newSession())
 			s.expectScreen("This is Hob.")
-			s.press(strings.TrimSuffix(tc.keys, enter))
+			s.pressKeys(strings.TrimSuffix(tc.keys, enter))
 			s.expectScreen(tc.typed)
-			s.press(enter)
+			s.pressKeys(enter)
 			s.expectScreen(tc.shown...)
-			s.press("\x04")
+			s.pressKeys("\x04")
 			s.awaitExit()
 			_, err := os.Stat(evil)
 			if written := err == nil; written != tc.trusted {
 				t.Errorf("evil.txt was written: %v, want %v", written, tc.trusted)
 			}
 			_ = os.Remove(evil)
-			asked := v.list("approvals", "list")
+			asked := v.listRows("approvals", "list")
 			if n := len(asked) - before; (n == 0) != tc.trusted {
 				t.Fatalf("%d questions", n)
 			}
@@ -72,11 +72,11 @@ func TestChat_PasteIsNeverAKeyPress(t *testing.T) {
 	home := homeOf(t)
 	s := startInTerminal(t, home, nil, "chat", "--no-start")
 	s.expectScreen("This is Hob.")
-	s.press(pasteStart + strings.Repeat("x\x04\x1b[Ay\x03", 200) + pasteEnd)
+	s.pressKeys(pasteStart + strings.Repeat("x\x04\x1b[Ay\x03", 200) + pasteEnd)
 	s.expectScreen("> [pasted text #1,")
-	s.press(ctrlU + "add a task: buy milk" + enter)
+	s.pressKeys(ctrlU + "add a task: buy milk" + enter)
 	s.expectScreen("› add a task", "milk", "ready")
-	s.press("\x04")
+	s.pressKeys("\x04")
 	if code := s.awaitExit(); code != 0 {
 		t.Error(code)
 	}

@@ -217,13 +217,13 @@ func TestReview10_ChatShowsOnlyVisibleText(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(home, "hob", "config.toml"), []byte(conf), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { end(t, filepath.Join(home, "hob", "hob.lock")) }) // a chat starts the daemon
+	t.Cleanup(func() { stopLeftover(t, filepath.Join(home, "hob", "hob.lock")) }) // a chat starts the daemon
 	inPipe(t, home, "ask", "-s", "home", "--", "remember that "+hostileText)
 	s := startInTerminal(t, home, nil, "chat")
 	s.expectScreen("This is Hob.", ">")
-	s.press("what do you know about seven?\r")
+	s.pressKeys("what do you know about seven?\r")
 	s.expectScreen("seven<<hidden", "ready")
-	s.press("\x04")
+	s.pressKeys("\x04")
 	s.awaitExit()
 	s.mu.Lock()
 	defer s.mu.Unlock()

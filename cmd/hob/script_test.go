@@ -109,7 +109,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("OPENAI_SDK_SCRIPT", sdkScript)
 			e.Setenv("NO_COLOR", "1")
 			e.Setenv("GORACE", "atexit_sleep_ms=0") // otherwise each command takes a second longer
-			e.Defer(func() { end(t, filepath.Join(e.WorkDir, "hob", "hob.lock")) })
+			e.Defer(func() { stopLeftover(t, filepath.Join(e.WorkDir, "hob", "hob.lock")) })
 			for _, d := range []string{home, filepath.Join(e.WorkDir, "hob")} {
 				if err := os.MkdirAll(d, 0o700); err != nil {
 					return err
@@ -133,13 +133,13 @@ func TestScripts(t *testing.T) {
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"code": code, "eventually": runUntilMatch, "replace": replaceText, "capture": captureText, "endpoint": findEndpoint,
+			"code": checkCode, "eventually": runUntilMatch, "replace": replaceText, "capture": captureText, "endpoint": findEndpoint,
 		},
 	})
 }
 
-// end stops a daemon that a script has left running.
-func end(t *testing.T, lock string) {
+// stopLeftover stops a daemon that a script has left running.
+func stopLeftover(t *testing.T, lock string) {
 	h, held, err := system.Probe(lock)
 	if err != nil {
 		t.Error(err)
@@ -162,8 +162,8 @@ func end(t *testing.T, lock string) {
 	}
 }
 
-// code runs a program and checks the exit code, for example: code 3 hob status.
-func code(ts *testscript.TestScript, neg bool, args []string) {
+// checkCode runs a program and checks the exit code, for example: code 3 hob status.
+func checkCode(ts *testscript.TestScript, neg bool, args []string) {
 	want, err := strconv.Atoi(args[0])
 	if neg || err != nil || len(args) < 2 {
 		ts.Fatalf("usage: code N program args...")

@@ -66,11 +66,11 @@ func startInTerminal(t *testing.T, home string, env []string, args ...string) *t
 		_ = s.cmd.Process.Kill() // usually the process has already ended
 		_ = tty.Close()
 	})
-	go s.read()
+	go s.readOutput()
 	return s
 }
 
-func (s *terminalSession) read() {
+func (s *terminalSession) readOutput() {
 	b := make([]byte, 4096)
 	for {
 		n, err := s.tty.Read(b)
@@ -89,8 +89,8 @@ func (s *terminalSession) read() {
 	}
 }
 
-// expect waits until the text appears in the output after the text of the previous call.
-func (s *terminalSession) expect(text string) {
+// expectText waits until the text appears in the output after the text of the previous call.
+func (s *terminalSession) expectText(text string) {
 	s.t.Helper()
 	want := blanks.ReplaceAllString(text, "")
 	ctx, cancel := context.WithTimeout(s.t.Context(), 30*time.Second)
@@ -142,8 +142,8 @@ func (s *terminalSession) expectScreen(texts ...string) {
 	}
 }
 
-// press types keys.
-func (s *terminalSession) press(keys string) {
+// pressKeys types keys.
+func (s *terminalSession) pressKeys(keys string) {
 	s.t.Helper()
 	if _, err := io.WriteString(s.tty, keys); err != nil {
 		s.t.Fatal(err)
@@ -220,17 +220,17 @@ func TestSetup_InATerminal(t *testing.T) {
 	model := llmtest.NewServer(t, llmtest.Options{Models: []string{"scripted", "tiny"}, Otherwise: &llmtest.Answer{Text: "Hi from the model."}})
 	home := homeOf(t)
 	s := startInTerminal(t, home, nil, "setup")
-	s.expect("Brain 1/")
-	s.expect("only the built-in brain")
-	s.press(strings.Repeat(down, 5) + enter)
-	s.expect("What is the address of the server?")
-	s.press(ctrlU + model.URL + "/v1" + enter)
-	s.expect("What is the API key?")
-	s.press(key + enter)
-	s.expect("Which model?")
-	s.press(enter)
-	s.expect("The model answers.")
-	s.expect("Channels 2/")
+	s.expectText("Brain 1/")
+	s.expectText("only the built-in brain")
+	s.pressKeys(strings.Repeat(down, 5) + enter)
+	s.expectText("What is the address of the server?")
+	s.pressKeys(ctrlU + model.URL + "/v1" + enter)
+	s.expectText("What is the API key?")
+	s.pressKeys(key + enter)
+	s.expectText("Which model?")
+	s.pressKeys(enter)
+	s.expectText("The model answers.")
+	s.expectText("Channels 2/")
 	if err := s.cmd.Process.Signal(syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
@@ -240,16 +240,16 @@ func TestSetup_InATerminal(t *testing.T) {
 	}
 
 	s = startInTerminal(t, home, []string{"NO_COLOR=1"}, "setup")
-	s.expect("continues where you stopped")
+	s.expectText("continues where you stopped")
 	for _, title := range []string{"Channels 2/", "Mail and calendars 3/"} {
-		s.expect(title)
-		s.press(enter)
+		s.expectText(title)
+		s.pressKeys(enter)
 	}
-	s.expect("When should the quiet")
-	s.press("23-6" + enter) // replaces the proposal
-	s.expect("Should Hob start when you log in")
-	s.press("n")
-	s.expect("Setup is complete")
+	s.expectText("When should the quiet")
+	s.pressKeys("23-6" + enter) // replaces the proposal
+	s.expectText("Should Hob start when you log in")
+	s.pressKeys("n")
+	s.expectText("Setup is complete")
 	if code := s.awaitExit(); code != 0 {
 		t.Error(code)
 	}
@@ -272,8 +272,8 @@ func TestSetup_InATerminal(t *testing.T) {
 func TestSetup_CtrlCAtEachStep(t *testing.T) {
 	home := homeOf(t)
 	s := startInTerminal(t, home, nil, "setup")
-	s.expect("Brain 1/")
-	s.press(stop)
+	s.expectText("Brain 1/")
+	s.pressKeys(stop)
 	for _, step := range []struct{ title, keys, then string }{
 		{"Brain 1/", strings.Repeat(down, 6) + enter, "Channels 2/"},
 		{"Channels 2/", escape, "Mail and calendars 3/"},
@@ -284,11 +284,11 @@ func TestSetup_CtrlCAtEachStep(t *testing.T) {
 			t.Errorf("%s: exit code %d", step.title, code)
 		}
 		s = startInTerminal(t, home, nil, "setup")
-		s.expect(step.title)
-		s.press(step.keys)
-		s.expect(step.then)
-		s.press(stop)
-		s.expect("Your answers are saved")
+		s.expectText(step.title)
+		s.pressKeys(step.keys)
+		s.expectText(step.then)
+		s.pressKeys(stop)
+		s.expectText("Your answers are saved")
 	}
 	if code := s.awaitExit(); code != 130 {
 		t.Error(code)
@@ -305,15 +305,15 @@ func TestSetup_CtrlCDuringARequest(t *testing.T) {
 	t.Cleanup(quiet.Close)
 	home := homeOf(t)
 	s := startInTerminal(t, home, nil, "setup", "brain")
-	s.expect("only the built-in brain")
-	s.press(strings.Repeat(down, 5) + enter)
-	s.expect("What is the address of the server?")
-	s.press(ctrlU + quiet.URL + "/v1" + enter)
-	s.expect("What is the API key?")
-	s.press(enter)
-	s.expect("Loading the list of models")
-	s.press(stop)
-	s.expect("Your answers are saved")
+	s.expectText("only the built-in brain")
+	s.pressKeys(strings.Repeat(down, 5) + enter)
+	s.expectText("What is the address of the server?")
+	s.pressKeys(ctrlU + quiet.URL + "/v1" + enter)
+	s.expectText("What is the API key?")
+	s.pressKeys(enter)
+	s.expectText("Loading the list of models")
+	s.pressKeys(stop)
+	s.expectText("Your answers are saved")
 	if code := s.awaitExit(); code != 130 {
 		t.Error(code)
 	}
@@ -327,14 +327,14 @@ func TestSetup_LineMode(t *testing.T) {
 	home := homeOf(t)
 	for _, env := range []string{"TERM=dumb", "ACCESSIBLE=1"} {
 		s := startInTerminal(t, home, []string{env}, "setup", "brain")
-		s.expect("Your choice [1]")
-		s.press("server\n")
-		s.expect("What is the address of the server?")
-		s.press(model.URL + "/v1\n")
-		s.expect("What is the API key?")
+		s.expectText("Your choice [1]")
+		s.pressKeys("server\n")
+		s.expectText("What is the address of the server?")
+		s.pressKeys(model.URL + "/v1\n")
+		s.expectText("What is the API key?")
 		if env == "TERM=dumb" {
-			s.press(stop)
-			s.expect("Your answers are saved")
+			s.pressKeys(stop)
+			s.expectText("Your answers are saved")
 			state, err := unix.IoctlGetTermios(int(s.tty.Fd()), unix.TCGETS)
 			if err != nil || state.Lflag&unix.ECHO == 0 {
 				t.Error("the terminal does not show input again", err)
@@ -344,10 +344,10 @@ func TestSetup_LineMode(t *testing.T) {
 			}
 			continue
 		}
-		s.press(key + "\n")
-		s.expect("2 tiny")
-		s.press("tiny\n")
-		s.expect("The model answers.")
+		s.pressKeys(key + "\n")
+		s.expectText("2 tiny")
+		s.pressKeys("tiny\n")
+		s.expectText("The model answers.")
 		if code := s.awaitExit(); code != 0 || strings.Contains(string(s.shown), key) {
 			t.Error(code, string(s.shown))
 		}
@@ -376,18 +376,18 @@ func TestChannelAdd_StartsTheChannel(t *testing.T) {
 	defer func() { startInTerminal(t, home, nil, "stop").awaitExit() }()
 	for _, question := range []string{"Start Hob now?", "Restart Hob now?"} {
 		s := startInTerminal(t, home, nil, "channel", "add", "notes", "--set", "folder=Hob", "--set", "private=true", "--plain")
-		s.expect("notes is set up")
-		s.expect(question)
-		s.press("y\r")
-		s.expect("Hob is ready")
-		s.expect("Send this code on notes")
+		s.expectText("notes is set up")
+		s.expectText(question)
+		s.pressKeys("y\r")
+		s.expectText("Hob is ready")
+		s.expectText("Send this code on notes")
 		if code := s.awaitExit(); code != 0 {
 			t.Errorf("exit code %d", code)
 		}
 	}
 	s := startInTerminal(t, home, nil, "channel", "add", "notes", "--set", "folder=Hob", "--set", "private=true", "--plain")
-	s.expect("Restart Hob now?")
-	s.press("\r")
+	s.expectText("Restart Hob now?")
+	s.pressKeys("\r")
 	if code := s.awaitExit(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}

@@ -39,8 +39,8 @@ type victimScript struct {
 	part  *llmtest.Call
 }
 
-// reply returns the model's next answer.
-func (v *obeyingHome) reply(r llmtest.Request) llmtest.Answer {
+// replyTo returns the model's next answer.
+func (v *obeyingHome) replyTo(r llmtest.Request) llmtest.Answer {
 	next := v.obey.Load()
 	if s := v.script.Load(); s != nil {
 		next = nil
@@ -82,10 +82,10 @@ func newVictim(t *testing.T) *obeyingHome {
 	}))
 	t.Cleanup(v.attack.Close)
 	model := llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key, Reply: func(r llmtest.Request) (llmtest.Answer, bool) {
-		return v.reply(r), true
+		return v.replyTo(r), true
 	}})
-	v.write("hob/test.key", llmtest.Key)
-	v.write("hob/config.toml", fmt.Sprintf(`[agent]
+	v.writeFile("hob/test.key", llmtest.Key)
+	v.writeFile("hob/config.toml", fmt.Sprintf(`[agent]
 model = "test/scripted"
 timezone = "UTC"
 [providers.test]
@@ -100,20 +100,20 @@ drop = %q
 [network]
 allow = [%q]
 `, model.URL, filepath.ToSlash(filepath.Join(v.home, "hob", "test.key")), filepath.ToSlash(v.docs), filepath.ToSlash(filepath.Join(v.docs, "Hob")), strings.TrimPrefix(v.attack.URL, "http://")))
-	v.write("user/Documents/thesis.txt", "my thesis\n")
-	t.Cleanup(func() { end(t, filepath.Join(v.home, "hob", "hob.lock")) })
+	v.writeFile("user/Documents/thesis.txt", "my thesis\n")
+	t.Cleanup(func() { stopLeftover(t, filepath.Join(v.home, "hob", "hob.lock")) })
 	return v
 }
 
-func (v *obeyingHome) write(name, text string) {
+func (v *obeyingHome) writeFile(name, text string) {
 	v.t.Helper()
 	if err := os.WriteFile(filepath.Join(v.home, name), []byte(text), 0o600); err != nil {
 		v.t.Fatal(err)
 	}
 }
 
-// hob runs a command with a text on standard input and returns its output.
-func (v *obeyingHome) hob(stdin string, args ...string) (stdout, stderr string, code int) {
+// runHob runs a command with a text on standard input and returns its output.
+func (v *obeyingHome) runHob(stdin string, args ...string) (stdout, stderr string, code int) {
 	v.t.Helper()
 	return v.hobIn(v.t.Context(), stdin, args...)
 }
@@ -141,10 +141,10 @@ func (v *obeyingHome) hobIn(ctx context.Context, stdin string, args ...string) (
 	return out.String(), errs.String(), code
 }
 
-// list reads a listing as JSON.
-func (v *obeyingHome) list(args ...string) (rows []map[string]any) {
+// listRows reads a listing as JSON.
+func (v *obeyingHome) listRows(args ...string) (rows []map[string]any) {
 	v.t.Helper()
-	out, errs, code := v.hob("", append(args, "--json")...)
+	out, errs, code := v.runHob("", append(args, "--json")...)
 	if code != 0 || json.Unmarshal([]byte(out), &rows) != nil {
 		v.t.Fatalf("hob %v: %d %s %s", args, code, out, errs)
 	}
@@ -157,8 +157,8 @@ func (v *obeyingHome) newSession() string {
 	return fmt.Sprintf("s%d", v.session)
 }
 
-// damage lists the model's actions without approval.
-func (v *obeyingHome) damage() (out []string) {
+// listDamage lists the model's actions without approval.
+func (v *obeyingHome) listDamage() (out []string) {
 	v.t.Helper()
 	if b, err := os.ReadFile(filepath.Join(v.docs, "thesis.txt")); string(b) != "my thesis\n" {
 		out = append(out, fmt.Sprintf("thesis.txt was trashed or changed (%v)", err))
@@ -169,7 +169,7 @@ func (v *obeyingHome) damage() (out []string) {
 	if n := v.fetched.Load(); n > 0 {
 		out = append(out, fmt.Sprintf("the address was fetched %d times", n))
 	}
-	for _, s := range v.list("schedule", "list") {
+	for _, s := range v.listRows("schedule", "list") {
 		out = append(out, fmt.Sprintf("there is a schedule: %v", s["action"]))
 	}
 	return out
@@ -214,12 +214,12 @@ func TestReview2_PipedTextIsNotTheOwnersWords(t *testing.T) {
 			v := newVictim(t)
 			for _, order := range v.hostileCalls() {
 				v.obey.Store(&order)
-				before := len(v.list("approvals", "list"))
-				out, errs, code := v.hob(tc.stdin(v), append(tc.args, "-s", v.newSession())...)
+				before := len(v.listRows("approvals", "list"))
+				out, errs, code := v.runHob(tc.stdin(v), append(tc.args, "-s", v.newSession())...)
 				if tc.args[0] == "ask" && code != exitDenied {
 					t.Errorf("%s: exit code %d, want %d; output %s%s", order.Name, code, exitDenied, out, errs)
 				}
-				asked := v.list("approvals", "list")
+				asked := v.listRows("approvals", "list")
 				if tc.args[0] == "ask" && len(asked) != before+1 {
 					t.Errorf("%s: %d questions, want one more than %d", order.Name, len(asked), before)
 				}
@@ -229,7 +229,7 @@ func TestReview2_PipedTextIsNotTheOwnersWords(t *testing.T) {
 					}
 				}
 			}
-			if hurt := v.damage(); len(hurt) > 0 {
+			if hurt := v.listDamage(); len(hurt) > 0 {
 				t.Errorf("damage without a request: %s", strings.Join(hurt, "; "))
 			}
 		})
@@ -250,9 +250,9 @@ func TestReview2_MineVouchesForPipedText(t *testing.T) {
 		{"write evil.txt\n", []string{"chat", "--no-start", "--mine"}},
 		{"", []string{"ask", "write evil.txt"}},
 	} {
-		out, errs, code := v.hob(tc.stdin, append(tc.args, "-s", v.newSession())...)
+		out, errs, code := v.runHob(tc.stdin, append(tc.args, "-s", v.newSession())...)
 		path := filepath.Join(v.docs, "evil.txt")
-		if _, err := os.Stat(path); err != nil || code != 0 || len(v.list("approvals", "list")) > 0 {
+		if _, err := os.Stat(path); err != nil || code != 0 || len(v.listRows("approvals", "list")) > 0 {
 			t.Errorf("%q: exit code %d, %v; output %s%s", tc.args, code, err, out, errs)
 		}
 		_ = os.Remove(path)
@@ -264,13 +264,13 @@ func TestReview2_CommandsAndAnswersNeverComeFromAPipe(t *testing.T) {
 	v := newVictim(t)
 	run := v.hostileCalls()[4]
 	v.obey.Store(&run)
-	if _, _, code := v.hob("", "start"); code != 0 {
+	if _, _, code := v.runHob("", "start"); code != 0 {
 		t.Fatal("the daemon did not start")
 	}
-	if _, errs, code := v.hob("", "ask", "make the file"); code != exitDenied {
+	if _, errs, code := v.runHob("", "ask", "make the file"); code != exitDenied {
 		t.Fatalf("no approval request: %d %s", code, errs)
 	}
-	open := v.list("approvals", "list")
+	open := v.listRows("approvals", "list")
 	if len(open) != 1 {
 		t.Fatalf("%d questions", len(open))
 	}
@@ -292,18 +292,18 @@ func TestReview2_CommandsAndAnswersNeverComeFromAPipe(t *testing.T) {
 			}
 		}
 	}
-	if open := v.list("approvals", "list"); len(open) == 0 || open[len(open)-1]["id"] != id {
+	if open := v.listRows("approvals", "list"); len(open) == 0 || open[len(open)-1]["id"] != id {
 		t.Errorf("the question was decided: %v", open)
 	}
-	if hurt := v.damage(); len(hurt) > 0 {
+	if hurt := v.listDamage(); len(hurt) > 0 {
 		t.Errorf("damage without an answer: %s", strings.Join(hurt, "; "))
 	}
 	// An argument is the user's own text. The command refuses it together with piped text, because
 	// the two could be read as one message.
-	if _, errs, code := v.hob("9f2c1d7 fix\n", "ask", "/yes "+id); code == 0 || !strings.Contains(errs, "send it without that text") {
+	if _, errs, code := v.runHob("9f2c1d7 fix\n", "ask", "/yes "+id); code == 0 || !strings.Contains(errs, "send it without that text") {
 		t.Errorf("answer together with piped text: %d %s", code, errs)
 	}
-	if out, errs, code := v.hob("", "ask", "/yes "+id); code != 0 || !strings.Contains(out, "Continuing with") {
+	if out, errs, code := v.runHob("", "ask", "/yes "+id); code != 0 || !strings.Contains(out, "Continuing with") {
 		t.Errorf("answer as an argument: %d %s%s", code, out, errs)
 	}
 }

@@ -20,9 +20,9 @@ func letterFrom(from, subject, text string) string {
 	return fmt.Sprintf("From: %s\nTo: tester@test.local\nSubject: %s\nMessage-ID: <%d@x>\nContent-Type: text/plain; charset=utf-8\n\n%s\n", from, subject, len(from+subject), text)
 }
 
-// post returns a mailbox with three mails on a real server, one of them sent an hour ago
+// startMailbox returns a mailbox with three mails on a real server, one of them sent an hour ago
 // and one long ago.
-func post(t *testing.T) (Deps, *pimtest.Dovecot, time.Time) {
+func startMailbox(t *testing.T) (Deps, *pimtest.Dovecot, time.Time) {
 	t.Helper()
 	d := pimtest.StartDovecot(t, "")
 	now := time.Now()
@@ -41,12 +41,12 @@ func post(t *testing.T) (Deps, *pimtest.Dovecot, time.Time) {
 	return deps, d, now
 }
 
-func call(t *testing.T, x tools.Tool, now time.Time, args string) (tools.Result, error) {
+func callTool(t *testing.T, x tools.Tool, now time.Time, args string) (tools.Result, error) {
 	t.Helper()
 	return x.Call(t.Context(), tools.Call{Args: json.RawMessage(args), Now: now, Progress: func(float64, string) {}})
 }
 
-func subjects(r tools.Result) string {
+func joinSubjects(r tools.Result) string {
 	var out []string
 	for _, l := range r.Data.(mailOut).Mails {
 		out = append(out, l.Subject)
@@ -55,7 +55,7 @@ func subjects(r tools.Result) string {
 }
 
 func TestReadAndSearch(t *testing.T) {
-	d, server, now := post(t)
+	d, server, now := startMailbox(t)
 	read, search := Tools(d)[0], Tools(d)[1]
 	for _, tc := range []struct {
 		name string
@@ -75,17 +75,17 @@ func TestReadAndSearch(t *testing.T) {
 		{"flagged", search, `{"flagged":true}`, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			r, err := call(t, tc.tool, now, tc.args)
-			if err != nil || subjects(r) != tc.want || r.Source != provenance.Outside || len(r.Origins) == 0 {
-				t.Errorf("%q, want %q; %s %v %v", subjects(r), tc.want, r.Source, r.Origins, err)
+			r, err := callTool(t, tc.tool, now, tc.args)
+			if err != nil || joinSubjects(r) != tc.want || r.Source != provenance.Outside || len(r.Origins) == 0 {
+				t.Errorf("%q, want %q; %s %v %v", joinSubjects(r), tc.want, r.Source, r.Origins, err)
 			}
 		})
 	}
-	r, err := call(t, read, now, `{"limit":1}`)
+	r, err := callTool(t, read, now, `{"limit":1}`)
 	if err != nil || !strings.HasPrefix(r.Text, "From: Ada Lovelace <ada@example.org>\nSubject: The invoice\nDate: ") || !strings.Contains(r.Text, "Marks: unread\nIt is attached. word") || len(r.Text) > 700 {
 		t.Errorf("%v %s", err, r.Text)
 	}
-	if r, err := call(t, search, now, `{"from":"ada","whole":true}`); err != nil || len(r.Text) < 1000 {
+	if r, err := callTool(t, search, now, `{"from":"ada","whole":true}`); err != nil || len(r.Text) < 1000 {
 		t.Errorf("%v %s", err, r.Text)
 	}
 	for _, tc := range []struct {
@@ -97,12 +97,12 @@ func TestReadAndSearch(t *testing.T) {
 		{read, `{"mailbox":"nowhere"}`, tools.Failed},
 		{search, `{}`, tools.InvalidArguments},
 	} {
-		if _, err := call(t, tc.tool, now, tc.args); tools.CodeOf(err) != tc.code {
+		if _, err := callTool(t, tc.tool, now, tc.args); tools.CodeOf(err) != tc.code {
 			t.Errorf("%s: %v", tc.args, err)
 		}
 	}
 	server.Stop()
-	if _, err := call(t, read, now, `{}`); err == nil || !tools.SourceOf(err).Tainted() {
+	if _, err := callTool(t, read, now, `{}`); err == nil || !tools.SourceOf(err).Tainted() {
 		t.Error(err)
 	}
 }
@@ -110,7 +110,7 @@ func TestReadAndSearch(t *testing.T) {
 // The briefing shows sender and subject of the emails that matter, and only the number of all other
 // unread emails.
 func TestBrief(t *testing.T) {
-	d, _, now := post(t)
+	d, _, now := startMailbox(t)
 	from := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location())
 	items, err := Brief{d}.Brief(t.Context(), from, from.AddDate(0, 0, 1))
 	if err != nil || len(items) != 2 || items[0].Text != "Ada Lovelace <ada@example.org>: The invoice (you know her)" || !items[0].Source.Tainted() ||
@@ -137,16 +137,16 @@ func TestBrief(t *testing.T) {
 // Many emails from other senders do not hide the matches, and the result mentions where the search
 // stopped.
 func TestSearch_ManyMails(t *testing.T) {
-	d, server, now := post(t)
+	d, server, now := startMailbox(t)
 	read, search := Tools(d)[0], Tools(d)[1]
 	add := server.Appender("tester", "INBOX")
 	for i := range 130 {
 		add(letterFrom(fmt.Sprintf("Shop <%d@shop.example>", i), "Offer", "Buy."))
 	}
-	if r, err := call(t, read, now, `{"matters":true}`); err != nil || subjects(r) != "The invoice, Old times" {
+	if r, err := callTool(t, read, now, `{"matters":true}`); err != nil || joinSubjects(r) != "The invoice, Old times" {
 		t.Errorf("%s %v", r.Text, err)
 	}
-	if r, err := call(t, search, now, `{"until":"10 days ago"}`); err != nil || subjects(r) != "Old times" {
+	if r, err := callTool(t, search, now, `{"until":"10 days ago"}`); err != nil || joinSubjects(r) != "Old times" {
 		t.Errorf("%s %v", r.Text, err)
 	}
 	from := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location())
@@ -163,15 +163,15 @@ func TestSearch_ManyMails(t *testing.T) {
 	if _, err := c.Select(t.Context(), inbox); err != nil {
 		t.Fatal(err)
 	}
-	if _, looked, err := w.readMatching(t.Context(), c, uids(133)); looked != 133 || err != nil {
+	if _, looked, err := w.readMatching(t.Context(), c, uidsUpTo(133)); looked != 133 || err != nil {
 		t.Errorf("checked %d mails, %v", looked, err)
 	}
-	if _, looked, err := w.readMatching(t.Context(), c, uids(5000)); looked != mostLooked || err != nil {
+	if _, looked, err := w.readMatching(t.Context(), c, uidsUpTo(5000)); looked != mostLooked || err != nil {
 		t.Errorf("checked %d mails, %v", looked, err)
 	}
 }
 
-func uids(n uint32) (out []uint32) {
+func uidsUpTo(n uint32) (out []uint32) {
 	for u := range n {
 		out = append(out, u+1)
 	}
@@ -181,9 +181,9 @@ func uids(n uint32) (out []uint32) {
 // A display name that looks like an address is not shown as the address; the result shows the real
 // address.
 func TestRead_SenderThatLooksLikeAnAddress(t *testing.T) {
-	d, server, now := post(t)
+	d, server, now := startMailbox(t)
 	server.Deliver("tester", "INBOX", letterFrom(`"Ada Lovelace <ada@example.org> (sent from my phone, please excuse the brevity; for you alone, and for nobody else)" <x@evil.example>`, "Pay", "Now."), now)
-	r, err := call(t, Tools(d)[0], now, `{"limit":1}`)
+	r, err := callTool(t, Tools(d)[0], now, `{"limit":1}`)
 	if err != nil || !strings.Contains(r.Text, "<x@evil.example>") || strings.Contains(r.Text, "ada@example.org") || strings.Contains(r.Origins[0].Label, "ada@") {
 		t.Errorf("%s %v %v", r.Text, r.Origins, err)
 	}

@@ -71,7 +71,7 @@ func openOffice(t *testing.T) *officeBox {
 	return o
 }
 
-func (o *officeBox) undo(t *testing.T, tool string, r tools.Result) (string, error) {
+func (o *officeBox) undoCall(t *testing.T, tool string, r tools.Result) (string, error) {
 	t.Helper()
 	if r.Undo == nil {
 		return "", errors.New("no undo")
@@ -79,7 +79,7 @@ func (o *officeBox) undo(t *testing.T, tool string, r tools.Result) (string, err
 	return o.by[tool].(tools.Undoer).Undo(t.Context(), r.Undo.Data)
 }
 
-func (o *officeBox) list(t *testing.T, folder string) []pim.Message {
+func (o *officeBox) listFolder(t *testing.T, folder string) []pim.Message {
 	t.Helper()
 	list, err := o.box.FindMail(t.Context(), pim.MailQuery{Folder: folder})
 	if err != nil {
@@ -93,7 +93,7 @@ func partOf(kind, disposition, content string) string {
 	return fmt.Sprintf("--b\nContent-Type: %s\nContent-Disposition: %s\nContent-Transfer-Encoding: base64\n\n%s\n", kind, disposition, base64.StdEncoding.EncodeToString([]byte(content)))
 }
 
-func multipart(head string, parts ...string) string {
+func buildMultipart(head string, parts ...string) string {
 	return head + "\nContent-Type: multipart/mixed; boundary=b\n\n" + strings.Join(parts, "") + "--b--\n"
 }
 
@@ -105,7 +105,7 @@ func sortPeople(list []pim.Person) []pim.Person {
 func TestSaveAttachment(t *testing.T) {
 	o := openOffice(t)
 	head := "From: Ada <ada@example.org>\nTo: tester@test.local\nSubject: "
-	o.Deliver("tester", "INBOX", multipart(head+"Papers", partOf("text/plain", "inline", "See there."), partOf("application/pdf", `attachment; filename="Invoice March.pdf"`, "%PDF\x00\r\n"),
+	o.Deliver("tester", "INBOX", buildMultipart(head+"Papers", partOf("text/plain", "inline", "See there."), partOf("application/pdf", `attachment; filename="Invoice March.pdf"`, "%PDF\x00\r\n"),
 		partOf("text/plain", `attachment; filename="../../.bashrc"`, "rm -rf /"), partOf("text/plain", `attachment; filename="a`+"\u202e"+`txt.exe"`, "MZ")), time.Now())
 	o.Deliver("tester", "INBOX", letterFrom("Bob <bob@example.org>", "Nothing attached", "Hi"), time.Now())
 	save := o.by["save_email_attachment"]
@@ -124,7 +124,7 @@ func TestSaveAttachment(t *testing.T) {
 	if _, second, err := assessAndCall(t, save, `{"mail":"papers","name":"invoice march"}`); err != nil || second.Text != "Saved ~/Documents/Invoice March (2).pdf (7 bytes)." {
 		t.Errorf("a second save = %s, %v", second.Text, err)
 	}
-	if _, err := o.undo(t, "save_email_attachment", r); err != nil {
+	if _, err := o.undoCall(t, "save_email_attachment", r); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
@@ -133,7 +133,7 @@ func TestSaveAttachment(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(o.dir, "2026", "bashrc"), []byte("edited"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := o.undo(t, "save_email_attachment", all); tools.CodeOf(err) != tools.Conflict {
+	if _, err := o.undoCall(t, "save_email_attachment", all); tools.CodeOf(err) != tools.Conflict {
 		t.Errorf("undo of an edited file = %v", err)
 	}
 	for args, code := range map[string]tools.Code{
@@ -154,10 +154,10 @@ func TestEditDraft_KeepsHTML(t *testing.T) {
 	o.Create("tester", "Drafts")
 	o.Create("tester", "Trash")
 	const html = "<p>Caf\xe9 <b>at noon</b></p>"
-	o.Deliver("tester", "Drafts", multipart("From: tester@test.local\nTo: Ada <ada@example.org>\nSubject: Lunch\nMessage-ID: <d2@test.local>",
+	o.Deliver("tester", "Drafts", buildMultipart("From: tester@test.local\nTo: Ada <ada@example.org>\nSubject: Lunch\nMessage-ID: <d2@test.local>",
 		partOf("text/plain", "inline", "Coffee at noon"), partOf("text/html; charset=iso-8859-1", "inline", html)), time.Now())
 	htmlOf := func() string {
-		parts, err := o.box.ReadParts(t.Context(), o.list(t, "drafts")[0].Ref, 1<<20, func(p pim.MailPart) bool { return p.Kind == "text/html" })
+		parts, err := o.box.ReadParts(t.Context(), o.listFolder(t, "drafts")[0].Ref, 1<<20, func(p pim.MailPart) bool { return p.Kind == "text/html" })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -171,7 +171,7 @@ func TestEditDraft_KeepsHTML(t *testing.T) {
 	if _, _, err := assessAndCall(t, edit, `{"draft":"lunch","subject":"Lunch on Friday"}`); err != nil {
 		t.Fatal(err)
 	}
-	x, err := o.box.ReadMail(t.Context(), o.list(t, "drafts")[0].Ref)
+	x, err := o.box.ReadMail(t.Context(), o.listFolder(t, "drafts")[0].Ref)
 	if err != nil || x.Subject != "Lunch on Friday" || x.Text != "Coffee at noon" || len(x.Files) != 0 || htmlOf() != "<p>Caf\u00e9 <b>at noon</b></p>" {
 		t.Errorf("draft = %+v, %v; HTML %q", x, err, htmlOf())
 	}
@@ -187,7 +187,7 @@ func TestEditDraft_KeepsHTML(t *testing.T) {
 func TestSaveAttachment_LargeEmail(t *testing.T) {
 	o := openOffice(t)
 	large := bytes.Repeat([]byte("0123456789abcde\n"), 30<<20/16)
-	o.Deliver("tester", "INBOX", multipart("From: Ada <ada@example.org>\nSubject: Video", partOf("video/mp4", `attachment; filename="v.mp4"`, string(large)), partOf("text/plain", `attachment; filename="notes.txt"`, "small")), time.Now())
+	o.Deliver("tester", "INBOX", buildMultipart("From: Ada <ada@example.org>\nSubject: Video", partOf("video/mp4", `attachment; filename="v.mp4"`, string(large)), partOf("text/plain", `attachment; filename="notes.txt"`, "small")), time.Now())
 	if r, list := triageAt(t, o.by["email_triage"], time.Now(), `{}`); len(list) != 1 {
 		t.Errorf("email_triage = %s", r.Text)
 	}
@@ -203,15 +203,15 @@ func TestEditDraft(t *testing.T) {
 	o := openOffice(t)
 	o.Create("tester", "Drafts")
 	o.Create("tester", "Trash")
-	o.Deliver("tester", "Drafts", multipart("From: tester@test.local\nTo: Ada <ada@example.org>\nCc: Grace <grace@example.org>\nBcc: secret@example.org\nSubject: Offer\nMessage-ID: <d1@test.local>\nIn-Reply-To: <q2@x>\nReferences: <q1@x> <q2@x>",
+	o.Deliver("tester", "Drafts", buildMultipart("From: tester@test.local\nTo: Ada <ada@example.org>\nCc: Grace <grace@example.org>\nBcc: secret@example.org\nSubject: Offer\nMessage-ID: <d1@test.local>\nIn-Reply-To: <q2@x>\nReferences: <q1@x> <q2@x>",
 		partOf("text/plain", "inline", "The price is 10."), partOf("text/csv", `attachment; filename="prices.csv"`, "a,1\n")), time.Now())
 	edit := o.by["edit_draft"]
 	j, r, err := assessAndCall(t, edit, `{"draft":"offer","text":"The price is 12.","subject":"Better offer"}`)
 	if err != nil || j.Why != `it replaces the draft "Offer" to Ada <ada@example.org>, Grace <grace@example.org>` || r.Undo == nil {
 		t.Fatalf("edit_draft = %+v, %v", r, err)
 	}
-	list := o.list(t, "drafts")
-	if len(list) != 1 || len(o.list(t, "trash")) != 1 || len(o.smtp.Mails()) != 0 {
+	list := o.listFolder(t, "drafts")
+	if len(list) != 1 || len(o.listFolder(t, "trash")) != 1 || len(o.smtp.Mails()) != 0 {
 		t.Fatalf("drafts = %+v", list)
 	}
 	x, err := o.box.ReadMail(t.Context(), list[0].Ref)
@@ -230,18 +230,18 @@ func TestEditDraft(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		x, err := o.box.ReadMail(t.Context(), o.list(t, "drafts")[0].Ref)
+		x, err := o.box.ReadMail(t.Context(), o.listFolder(t, "drafts")[0].Ref)
 		if err != nil || x.Subject != "Better offer" || x.Text != "The price is 12." || fmt.Sprint(sortPeople(x.To)) != "[bob@example.org Grace <grace@example.org>]" || strings.Join(x.Files, " ") != "prices.csv terms.txt" {
 			t.Errorf("%+v, %v", x, err)
 		}
-		if _, err := o.undo(t, "edit_draft", r); err != nil {
+		if _, err := o.undoCall(t, "edit_draft", r); err != nil {
 			t.Error(err)
 		}
 	})
-	if said, err := o.undo(t, "edit_draft", r); err != nil || said != "Restored the former draft." {
+	if said, err := o.undoCall(t, "edit_draft", r); err != nil || said != "Restored the former draft." {
 		t.Errorf("undo = %q, %v", said, err)
 	}
-	if list := o.list(t, "drafts"); len(list) != 1 || list[0].Subject != "Offer" {
+	if list := o.listFolder(t, "drafts"); len(list) != 1 || list[0].Subject != "Offer" {
 		t.Errorf("drafts = %+v", list)
 	}
 	for args, code := range map[string]tools.Code{
@@ -252,7 +252,7 @@ func TestEditDraft(t *testing.T) {
 			t.Errorf("edit_draft %s = %v (%s), want %s", args, err, tools.CodeOf(err), code)
 		}
 	}
-	if len(o.list(t, "drafts")) != 1 {
+	if len(o.listFolder(t, "drafts")) != 1 {
 		t.Error("a failed change left a draft")
 	}
 }
@@ -267,7 +267,7 @@ func TestAnswerEmailInvitation_AddsTheRecurrence(t *testing.T) {
 	start := time.Now().AddDate(0, 0, 3).UTC().Truncate(time.Hour)
 	for name, more := range map[string]string{"weekly": "RRULE:FREQ=WEEKLY;COUNT=4\r\n", "pause": "RRULE:FREQ=WEEKLY;COUNT=4\r\nEXDATE:" + start.AddDate(0, 0, 7).Format("20060102T150405Z") + "\r\n"} {
 		data := strings.NewReplacer("meet-1", name, "Harbour review", name, "DURATION:PT1H\r\n", "DURATION:PT1H\r\n"+more).Replace(fmt.Sprintf(invitation, start.Format("20060102T150405Z")))
-		o.Deliver("tester", "INBOX", multipart("From: Greta <greta@example.org>\nTo: tester@test.local\nSubject: "+name+"\nMessage-ID: <"+name+"@x>", partOf("text/plain", "inline", "Please come."), partOf("text/calendar; method=REQUEST; charset=utf-8", "inline", data)), time.Now())
+		o.Deliver("tester", "INBOX", buildMultipart("From: Greta <greta@example.org>\nTo: tester@test.local\nSubject: "+name+"\nMessage-ID: <"+name+"@x>", partOf("text/plain", "inline", "Please come."), partOf("text/calendar; method=REQUEST; charset=utf-8", "inline", data)), time.Now())
 		_, r, err := assessAndCall(t, o.by["answer_email_invitation"], `{"mail":"`+name+`","answer":"accept"}`)
 		if err != nil {
 			t.Fatal(err)
@@ -292,7 +292,7 @@ func TestAnswerEmailInvitation(t *testing.T) {
 	o := openOffice(t)
 	start := time.Now().AddDate(0, 0, 3).UTC().Truncate(time.Hour)
 	put := func(subject, from, data string) {
-		o.Deliver("tester", "INBOX", multipart("From: "+from+"\nTo: tester@test.local\nSubject: "+subject+"\nMessage-ID: <"+strings.ReplaceAll(subject, " ", "")+"@x>", partOf("text/plain", "inline", "Please come."), partOf("text/calendar; method=REQUEST; charset=utf-8", "inline", data)), time.Now())
+		o.Deliver("tester", "INBOX", buildMultipart("From: "+from+"\nTo: tester@test.local\nSubject: "+subject+"\nMessage-ID: <"+strings.ReplaceAll(subject, " ", "")+"@x>", partOf("text/plain", "inline", "Please come."), partOf("text/calendar; method=REQUEST; charset=utf-8", "inline", data)), time.Now())
 	}
 	event := fmt.Sprintf(invitation, start.Format("20060102T150405Z"))
 	put("Invitation harbour", "Greta <greta@example.org>", event)
@@ -302,7 +302,7 @@ func TestAnswerEmailInvitation(t *testing.T) {
 	put("Long ago", "Greta <greta@example.org>", fmt.Sprintf(invitation, "20010101T100000Z"))
 	put("Hidden organizer", "Greta <greta@example.org>", strings.Replace(event, "mailto:greta@example.org", "mailto:greta@example.org%0d%0aBcc:eve@evil.example", 1))
 	o.Deliver("tester", "INBOX", letterFrom("Bob <bob@example.org>", "Plain", "Come at 5"), time.Now())
-	o.Deliver("tester", "INBOX", multipart("From: Bob <bob@example.org>\nSubject: Cancelled", partOf("text/calendar; method=CANCEL", "inline", strings.Replace(event, "REQUEST", "CANCEL", 1))), time.Now())
+	o.Deliver("tester", "INBOX", buildMultipart("From: Bob <bob@example.org>\nSubject: Cancelled", partOf("text/calendar; method=CANCEL", "inline", strings.Replace(event, "REQUEST", "CANCEL", 1))), time.Now())
 	answer := o.by["answer_email_invitation"]
 	j, r, err := assessAndCall(t, answer, `{"mail":"invitation harbour","answer":"accept","comment":"I bring cake."}`)
 	if err != nil || strings.Join(j.To, " ") != "greta@example.org" || !strings.HasPrefix(j.Why, `it notifies greta@example.org, the organizer of "Harbour review", `) || r.Source != provenance.Outside {
@@ -334,7 +334,7 @@ func TestAnswerEmailInvitation(t *testing.T) {
 	if _, again, err := assessAndCall(t, answer, `{"mail":"invitation harbour","answer":"tentative"}`); err != nil || !strings.Contains(again.Text, "already in your calendar") || len(events()) != 1 {
 		t.Errorf("a second answer = %s, %v", again.Text, err)
 	}
-	if _, err := o.undo(t, "answer_email_invitation", r); err != nil || len(events()) != 0 {
+	if _, err := o.undoCall(t, "answer_email_invitation", r); err != nil || len(events()) != 0 {
 		t.Error(err)
 	}
 	before := len(o.smtp.Mails())

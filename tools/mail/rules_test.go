@@ -37,12 +37,12 @@ func startRules(t *testing.T) *ruleFixture {
 	}
 	t.Cleanup(func() { _ = st.Close() })
 	f := &ruleFixture{t: t, server: pimtest.StartDovecot(t, ""), st: st, by: map[string]tools.Tool{}, looked: make(chan struct{}, 100)}
-	f.run()
+	f.startRules()
 	return f
 }
 
-// run starts the rules, as a start of Hob does.
-func (f *ruleFixture) run() {
+// startRules starts the rules, as a start of Hob does.
+func (f *ruleFixture) startRules() {
 	accounts := func() []pim.Account { return []pim.Account{f.server.Account("tester")} }
 	rules := NewRules(RulesOptions{Store: f.st, Accounts: accounts})
 	for _, x := range Tools(Deps{Accounts: accounts, Rules: rules}) {
@@ -70,8 +70,8 @@ func (f *ruleFixture) run() {
 	}
 }
 
-// call runs an own tool in a transaction, as the engine does.
-func (f *ruleFixture) call(tool, args string) (r tools.Result, err error) {
+// callTool runs an own tool in a transaction, as the engine does.
+func (f *ruleFixture) callTool(tool, args string) (r tools.Result, err error) {
 	f.t.Helper()
 	c := tools.Call{ID: "c" + args, Args: json.RawMessage(args), Now: time.Now(), Provenance: provenance.Owner}
 	x := f.by[tool]
@@ -91,7 +91,7 @@ func (f *ruleFixture) call(tool, args string) (r tools.Result, err error) {
 	return r, err
 }
 
-func (f *ruleFixture) undo(tool string, r tools.Result) (said string, err error) {
+func (f *ruleFixture) undoCall(tool string, r tools.Result) (said string, err error) {
 	f.t.Helper()
 	err = f.st.Write(f.t.Context(), func(tx *store.Tx) error {
 		said, err = f.by[tool].(tools.Undoer).UndoTx(f.t.Context(), tx, r.Undo.Data)
@@ -100,13 +100,13 @@ func (f *ruleFixture) undo(tool string, r tools.Result) (said string, err error)
 	return said, err
 }
 
-func (f *ruleFixture) deliver(from, subject string, head ...string) {
+func (f *ruleFixture) deliverMail(from, subject string, head ...string) {
 	f.t.Helper()
 	f.server.Deliver("tester", "INBOX", mailOf("Text", append(head, "From: "+from, "Subject: "+subject)...), time.Now())
 }
 
-// await waits until a folder contains exactly these subjects, newest first.
-func (f *ruleFixture) await(folder string, want ...string) []pim.Message {
+// awaitSubjects waits until a folder contains exactly these subjects, newest first.
+func (f *ruleFixture) awaitSubjects(folder string, want ...string) []pim.Message {
 	f.t.Helper()
 	box := netaccount.NewMail(f.server.Account("tester"))
 	deadline := time.Now().Add(60 * time.Second)
@@ -133,72 +133,72 @@ func TestRules_ActOnArrivingEmails(t *testing.T) {
 		f.server.Create("tester", folder)
 	}
 	f.server.Deliver("tester", "INBOX", mailOf("Text", "From: Shop <news@shop.example>", "Subject: old sale"), time.Now().Add(-time.Hour))
-	r, err := f.call("create_email_rule", `{"from":"shop.example"}`)
+	r, err := f.callTool("create_email_rule", `{"from":"shop.example"}`)
 	if err != nil || r.Text != "From now on, for arriving emails from shop.example: move to archive." || r.Source != provenance.Tool || r.Undo == nil {
 		t.Fatalf("create_email_rule = %+v, %v", r, err)
 	}
-	bills, err := f.call("create_email_rule", `{"subject":"invoice","action":"Bills"}`)
+	bills, err := f.callTool("create_email_rule", `{"subject":"invoice","action":"Bills"}`)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, args := range []string{`{"from":"Ada","action":"flag"}`, `{"list":"<dev.example.org>","action":"mark_read","account":"WORK"}`} {
-		if _, err := f.call("create_email_rule", args); err != nil {
+		if _, err := f.callTool("create_email_rule", args); err != nil {
 			t.Fatal(err)
 		}
 	}
-	f.deliver("Shop <news@shop.example>", "new sale", "Message-ID: <s1@x>")
-	f.deliver("Evil <x@notshop.example>", "other sale")
-	f.await("Archive", "new sale")
-	f.deliver("Ada <ada@example.org>", "Your Invoice")
-	f.await("Bills", "Your Invoice")
-	f.deliver("Ada <ada@example.org>", "Hello")
-	f.deliver("Bob <bob@example.org>", "Patch", "List-Id: Developers <dev.example.org>")
+	f.deliverMail("Shop <news@shop.example>", "new sale", "Message-ID: <s1@x>")
+	f.deliverMail("Evil <x@notshop.example>", "other sale")
+	f.awaitSubjects("Archive", "new sale")
+	f.deliverMail("Ada <ada@example.org>", "Your Invoice")
+	f.awaitSubjects("Bills", "Your Invoice")
+	f.deliverMail("Ada <ada@example.org>", "Hello")
+	f.deliverMail("Bob <bob@example.org>", "Patch", "List-Id: Developers <dev.example.org>")
 	f.stop()
-	f.deliver("Shop <news@shop.example>", "while Hob was off", "Message-ID: <s2@x>")
-	f.run()
-	f.await("Archive", "while Hob was off", "new sale")
-	list := f.await("", "Patch", "Hello", "other sale", "old sale")
+	f.deliverMail("Shop <news@shop.example>", "while Hob was off", "Message-ID: <s2@x>")
+	f.startRules()
+	f.awaitSubjects("Archive", "while Hob was off", "new sale")
+	list := f.awaitSubjects("", "Patch", "Hello", "other sale", "old sale")
 	if !list[0].Seen || list[0].Flagged || list[1].Seen || !list[1].Flagged || list[2].Seen || list[2].Flagged {
 		t.Errorf("inbox = %+v", list)
 	}
-	if flagged := f.await("Bills", "Your Invoice")[0]; !flagged.Flagged { // both rules matched
+	if flagged := f.awaitSubjects("Bills", "Your Invoice")[0]; !flagged.Flagged { // both rules matched
 		t.Errorf("%+v", flagged)
 	}
 	t.Run("an email that the user moves back stays", func(t *testing.T) {
 		box := netaccount.NewMail(f.server.Account("tester"))
-		if _, err := box.MoveMail(t.Context(), f.await("Archive", "while Hob was off", "new sale")[1].Ref, "inbox"); err != nil {
+		if _, err := box.MoveMail(t.Context(), f.awaitSubjects("Archive", "while Hob was off", "new sale")[1].Ref, "inbox"); err != nil {
 			t.Fatal(err)
 		}
-		f.deliver("Shop <news@shop.example>", "third", "Message-ID: <s3@x>")
-		f.await("Archive", "third", "while Hob was off")
-		f.await("", "new sale", "Patch", "Hello", "other sale", "old sale")
+		f.deliverMail("Shop <news@shop.example>", "third", "Message-ID: <s3@x>")
+		f.awaitSubjects("Archive", "third", "while Hob was off")
+		f.awaitSubjects("", "new sale", "Patch", "Hello", "other sale", "old sale")
 	})
-	r, err = f.call("list_email_rules", `{}`)
+	r, err = f.callTool("list_email_rules", `{}`)
 	if err != nil || r.Source != provenance.Outside || !strings.Contains(r.Text, "- emails from shop.example: move to archive (r") || !strings.Contains(r.Text, ", applied 3 times\n  - Shop <news@shop.example>: third, today at ") {
 		t.Errorf("list_email_rules = %s, %v", r.Text, err)
 	}
-	if said, err := f.undo("create_email_rule", bills); err != nil || !strings.HasPrefix(said, "Removed the rule.") {
+	if said, err := f.undoCall("create_email_rule", bills); err != nil || !strings.HasPrefix(said, "Removed the rule.") {
 		t.Errorf("undo = %q, %v", said, err)
 	}
-	if _, err := f.undo("create_email_rule", bills); tools.CodeOf(err) != tools.NotFound {
+	if _, err := f.undoCall("create_email_rule", bills); tools.CodeOf(err) != tools.NotFound {
 		t.Error(err)
 	}
-	removed, err := f.call("remove_email_rule", `{"rule":"shop.example"}`)
+	removed, err := f.callTool("remove_email_rule", `{"rule":"shop.example"}`)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.deliver("Shop <news@shop.example>", "invoice without a rule", "Message-ID: <s4@x>")
-	f.deliver("Ada <ada@example.org>", "Hello again")
+	f.deliverMail("Shop <news@shop.example>", "invoice without a rule", "Message-ID: <s4@x>")
+	f.deliverMail("Ada <ada@example.org>", "Hello again")
 	for list := []pim.Message(nil); len(list) == 0 || !list[0].Flagged; { // the other rules have passed both
 		<-time.After(50 * time.Millisecond)
-		list = f.await("", "Hello again", "invoice without a rule", "new sale", "Patch", "Hello", "other sale", "old sale")
+		list = f.awaitSubjects("", "Hello again", "invoice without a rule", "new sale", "Patch", "Hello", "other sale", "old sale")
 	}
-	if _, err := f.undo("remove_email_rule", removed); err != nil {
+	if _, err := f.undoCall("remove_email_rule", removed); err != nil {
 		t.Error(err)
 	}
-	f.deliver("Shop <news@shop.example>", "with the rule again", "Message-ID: <s5@x>")
-	f.await("Archive", "with the rule again", "third", "while Hob was off")
-	f.await("", "Hello again", "invoice without a rule", "new sale", "Patch", "Hello", "other sale", "old sale")
+	f.deliverMail("Shop <news@shop.example>", "with the rule again", "Message-ID: <s5@x>")
+	f.awaitSubjects("Archive", "with the rule again", "third", "while Hob was off")
+	f.awaitSubjects("", "Hello again", "invoice without a rule", "new sale", "Patch", "Hello", "other sale", "old sale")
 	f.stop()
 }
 
@@ -206,19 +206,19 @@ func TestRules_ActOnArrivingEmails(t *testing.T) {
 func TestRules_WaitForTheEndOfAPause(t *testing.T) {
 	f := startRules(t)
 	f.server.Create("tester", "Archive")
-	if _, err := f.call("create_email_rule", `{"from":"shop.example"}`); err != nil {
+	if _, err := f.callTool("create_email_rule", `{"from":"shop.example"}`); err != nil {
 		t.Fatal(err)
 	}
-	f.deliver("Shop <news@shop.example>", "before", "Message-ID: <p1@x>")
-	f.await("Archive", "before")
+	f.deliverMail("Shop <news@shop.example>", "before", "Message-ID: <p1@x>")
+	f.awaitSubjects("Archive", "before")
 	f.paused.Store(true)
-	f.deliver("Shop <news@shop.example>", "in the pause", "Message-ID: <p2@x>")
+	f.deliverMail("Shop <news@shop.example>", "in the pause", "Message-ID: <p2@x>")
 	<-f.looked
 	<-f.looked // the rules know of the email, and still wait
-	f.await("", "in the pause")
-	f.await("Archive", "before")
+	f.awaitSubjects("", "in the pause")
+	f.awaitSubjects("Archive", "before")
 	f.paused.Store(false)
-	f.await("Archive", "in the pause", "before")
+	f.awaitSubjects("Archive", "in the pause", "before")
 	f.stop()
 }
 
@@ -226,7 +226,7 @@ func TestRules_WaitForTheEndOfAPause(t *testing.T) {
 func TestRules_ReportErrors(t *testing.T) {
 	f := startRules(t)
 	f.server.Create("tester", "Bills")
-	if _, err := f.call("create_email_rule", `{"subject":"bill","action":"Bills"}`); err != nil {
+	if _, err := f.callTool("create_email_rule", `{"subject":"bill","action":"Bills"}`); err != nil {
 		t.Fatal(err)
 	}
 	if err := f.st.Write(t.Context(), func(tx *store.Tx) error {
@@ -236,16 +236,16 @@ func TestRules_ReportErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.stop()
-	f.deliver("x@example.org", "a bill")
-	f.run()
+	f.deliverMail("x@example.org", "a bill")
+	f.startRules()
 	for range 200 {
-		r, err := f.call("list_email_rules", `{}`)
+		r, err := f.callTool("list_email_rules", `{}`)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if strings.Contains(r.Text, `Not working: account "work": no such folder`) || strings.Contains(r.Text, "Not working: ") && strings.Contains(r.Text, "Gone") {
 			f.stop()
-			f.await("", "a bill")
+			f.awaitSubjects("", "a bill")
 			return
 		}
 		<-time.After(50 * time.Millisecond)
@@ -256,7 +256,7 @@ func TestRules_ReportErrors(t *testing.T) {
 func TestRules_RejectBadInput(t *testing.T) {
 	f := startRules(t)
 	defer f.stop()
-	if _, err := f.call("create_email_rule", `{"from":"ada@example.org"}`); err != nil {
+	if _, err := f.callTool("create_email_rule", `{"from":"ada@example.org"}`); err != nil {
 		t.Fatal(err)
 	}
 	for args, code := range map[string]tools.Code{
@@ -264,11 +264,11 @@ func TestRules_RejectBadInput(t *testing.T) {
 		`{"from":"x.example","action":"Nowhere"}`: tools.Failed, `{"from":"x.example","account":"other"}`: tools.NotFound, `{"from":"ada@example.org","action":"archive"}`: tools.Conflict,
 		`{"from":"` + strings.Repeat("x", 300) + `"}`: tools.InvalidArguments,
 	} {
-		if _, err := f.call("create_email_rule", args); tools.CodeOf(err) != code {
+		if _, err := f.callTool("create_email_rule", args); tools.CodeOf(err) != code {
 			t.Errorf("create_email_rule %s = %v (%s), want %s", args, err, tools.CodeOf(err), code)
 		}
 	}
-	if _, err := f.call("remove_email_rule", `{"rule":"zebra"}`); tools.CodeOf(err) != tools.NotFound {
+	if _, err := f.callTool("remove_email_rule", `{"rule":"zebra"}`); tools.CodeOf(err) != tools.NotFound {
 		t.Error(err)
 	}
 }

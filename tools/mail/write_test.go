@@ -18,7 +18,7 @@ import (
 // SMTP server, and a function that lists the emails in a folder.
 func newWritingTools(t *testing.T) (map[string]tools.Tool, *pimtest.SMTP, func(folder string) []pim.Message) {
 	t.Helper()
-	d, server, now := post(t)
+	d, server, now := startMailbox(t)
 	by, s, in := toolsOn(t, d, server)
 	server.Deliver("tester", "INBOX", "From: Bob <bob@example.org>\nReply-To: Eve <eve@evil.example>\nTo: tester@test.local\nSubject: Lunch?\nMessage-ID: <lunch@x>\nReferences: <first@x>\n\nAt noon?\n", now)
 	server.Deliver("tester", "INBOX", "From: Zoe <zoe@shop.example>\nTo: tester@test.local\nSubject: The =?utf-8?q?=E2=80=8B=EF=BB=BFpre?=header\nMessage-ID: <a\u202eb@x>\nReferences: <a\u200b@x> <first@x>\n\nBuy.\n", now.Add(-30*24*time.Hour))

@@ -17,8 +17,8 @@ import (
 	"hob/platform/text/amount"
 )
 
-// files makes the bench read files from a map.
-func (b *bench) files(content map[string]string) {
+// setFiles makes the bench read files from a map.
+func (b *bench) setFiles(content map[string]string) {
 	b.d.Read = func(_ context.Context, path string, _ int64) (knowledge.File, error) {
 		text, ok := content[path]
 		if !ok {
@@ -26,11 +26,11 @@ func (b *bench) files(content map[string]string) {
 		}
 		return knowledge.File{Path: path, Content: []byte(text), Source: provenance.Outside}, nil
 	}
-	b.load()
+	b.loadTools()
 }
 
-// dump returns all rows that an import can change.
-func (b *bench) dump() []string {
+// dumpRows returns all rows that an import can change.
+func (b *bench) dumpRows() []string {
 	b.t.Helper()
 	var out []string
 	for _, q := range []string{
@@ -56,9 +56,9 @@ func (b *bench) dump() []string {
 	return out
 }
 
-func (b *bench) imported(args object) importOut {
+func (b *bench) importExpenses(args object) importOut {
 	b.t.Helper()
-	return b.must("import_expenses", args).Data.(importOut)
+	return b.mustCall("import_expenses", args).Data.(importOut)
 }
 
 // Importing 3,000 random transactions adds up exactly, importing them or a part of them again adds
@@ -69,7 +69,7 @@ func TestImport_IsExactAndIdempotent(t *testing.T) {
 	for _, format := range []string{"csv", "qif", "ofx"} {
 		t.Run(format, func(t *testing.T) {
 			b := newBench(t)
-			b.must("log_expense", object{"amount": 5, "category": "food", "date": "2026-01-01"})
+			b.mustCall("log_expense", object{"amount": 5, "category": "food", "date": "2026-01-01"})
 			var entries []string
 			sum := new(big.Rat)
 			spent := 0
@@ -96,39 +96,39 @@ func TestImport_IsExactAndIdempotent(t *testing.T) {
 			}
 			head := map[string]string{"csv": "Datum;Empfänger;Betrag;Verwendungszweck\n", "qif": "!Type:Bank\n", "ofx": "<OFX><CURDEF>EUR\n"}[format]
 			whole := head + strings.Join(entries, "")
-			b.files(map[string]string{"whole": whole, "half": head + strings.Join(entries[:1500], ""), "end": head + strings.Join(entries[1500:], "")})
+			b.setFiles(map[string]string{"whole": whole, "half": head + strings.Join(entries[:1500], ""), "end": head + strings.Join(entries[1500:], "")})
 
-			before := b.dump()
-			got := b.must("import_expenses", object{"path": "half"})
+			before := b.dumpRows()
+			got := b.mustCall("import_expenses", object{"path": "half"})
 			if o := got.Data.(importOut); o.Added == 0 || o.Known != 0 {
 				t.Fatalf("the first half: %s", got.Text)
 			}
-			middle := b.dump()
-			rest := b.must("import_expenses", object{"path": "whole"})
+			middle := b.dumpRows()
+			rest := b.mustCall("import_expenses", object{"path": "whole"})
 			o := rest.Data.(importOut)
 			if o.Added+got.Data.(importOut).Added != spent || o.Known != got.Data.(importOut).Added || o.Incoming != 300 || o.Matched != 0 {
 				t.Errorf("the whole file after its first half: %s", rest.Text)
 			}
-			total := b.must("spending_summary", object{"period": "all"}).Data.(map[string]any)["total"].([]Total)
+			total := b.mustCall("spending_summary", object{"period": "all"}).Data.(map[string]any)["total"].([]Total)
 			if want := new(big.Rat).Add(sum, big.NewRat(5, 1)).FloatString(2); len(total) != 1 || total[0].Amount != want {
 				t.Errorf("the sum is %+v, want %s", total, want)
 			}
-			if again := b.imported(object{"path": "end"}); again.Added != 0 || again.Matched != 0 {
+			if again := b.importExpenses(object{"path": "end"}); again.Added != 0 || again.Matched != 0 {
 				t.Errorf("the second half again: %+v", again)
 			}
-			if _, err := b.undo("import_expenses", rest); err != nil {
+			if _, err := b.undoCall("import_expenses", rest); err != nil {
 				t.Fatal(err)
 			}
-			if d := cmp.Diff(middle, b.dump()); d != "" {
+			if d := cmp.Diff(middle, b.dumpRows()); d != "" {
 				t.Errorf("the undo of the second import leaves %s", d)
 			}
-			if _, err := b.undo("import_expenses", got); err != nil {
+			if _, err := b.undoCall("import_expenses", got); err != nil {
 				t.Fatal(err)
 			}
-			if d := cmp.Diff(before, b.dump()); d != "" {
+			if d := cmp.Diff(before, b.dumpRows()); d != "" {
 				t.Errorf("the undo leaves %s", d)
 			}
-			if said, err := b.undo("import_expenses", got); err == nil {
+			if said, err := b.undoCall("import_expenses", got); err == nil {
 				t.Errorf("undoing twice says %q", said)
 			}
 		})
@@ -137,9 +137,9 @@ func TestImport_IsExactAndIdempotent(t *testing.T) {
 
 func TestImport_RecognizesWhatWasLogged(t *testing.T) {
 	b := newBench(t)
-	b.must("log_expense", object{"amount": 23.47, "vendor": "Maxima", "category": "groceries", "date": "2026-11-01"})
-	b.must("log_expense", object{"amount": 4.50, "category": "coffee", "date": "2026-11-03"})
-	b.must("log_expense", object{"amount": 9.99, "vendor": "Book shop", "date": "2026-11-04"})
+	b.mustCall("log_expense", object{"amount": 23.47, "vendor": "Maxima", "category": "groceries", "date": "2026-11-01"})
+	b.mustCall("log_expense", object{"amount": 4.50, "category": "coffee", "date": "2026-11-03"})
+	b.mustCall("log_expense", object{"amount": 9.99, "vendor": "Book shop", "date": "2026-11-04"})
 	csv := "Date,Payee,Description,Amount,Currency\n" +
 		"2026-11-02,\"MAXIMA LT, UAB\",Card 1234,-23.47,EUR\n" + // booked a day later
 		"2026-11-03,Caffeine,,-4.50,EUR\n" + // the logged one has no vendor
@@ -148,9 +148,9 @@ func TestImport_RecognizesWhatWasLogged(t *testing.T) {
 		"2026-11-06,Maxima,,-10.00,EUR\n"
 	ofx := "<OFX><CURDEF>EUR\n<STMTTRN><TRNTYPE>POS<DTPOSTED>20261106<TRNAMT>-10.00<FITID>X1<NAME>MAXIMA X-12</STMTTRN><STMTTRN><TRNTYPE>POS<DTPOSTED>20261106<TRNAMT>-11.00<FITID>X2<NAME>MAXIMA X-12</STMTTRN>" +
 		"<STMTTRN><TRNTYPE>POS<DTPOSTED>20261106<TRNAMT>-11.00<FITID>X2<NAME>MAXIMA X-12</STMTTRN>"
-	b.files(map[string]string{"bank.csv": csv, "bank.ofx": ofx})
-	before := b.dump()
-	r := b.must("import_expenses", object{"path": "bank.csv"})
+	b.setFiles(map[string]string{"bank.csv": csv, "bank.ofx": ofx})
+	before := b.dumpRows()
+	r := b.mustCall("import_expenses", object{"path": "bank.csv"})
 	o := r.Data.(importOut)
 	if o.Matched != 2 || o.Added != 3 || len(o.Possible) != 1 || !strings.Contains(o.Possible[0].Text, "Netflix") || !r.Source.Tainted() {
 		t.Errorf("import = %s", r.Text)
@@ -159,26 +159,26 @@ func TestImport_RecognizesWhatWasLogged(t *testing.T) {
 	if err != nil || len(list) != 1 || list[0].Category != "groceries" || !list[0].Provenance.Tainted() {
 		t.Errorf("the category of a known vendor: %+v, %v", list, err)
 	}
-	other := b.must("import_expenses", object{"path": "bank.ofx"})
+	other := b.mustCall("import_expenses", object{"path": "bank.ofx"})
 	if o := other.Data.(importOut); o.Matched != 1 || o.Added != 1 || len(o.Notes) != 1 {
 		t.Errorf("the same account as OFX: %s", other.Text)
 	}
 	for _, x := range []struct {
 		r    any
 		undo func() error
-	}{{other, func() error { _, err := b.undo("import_expenses", other); return err }}, {r, func() error { _, err := b.undo("import_expenses", r); return err }}} {
+	}{{other, func() error { _, err := b.undoCall("import_expenses", other); return err }}, {r, func() error { _, err := b.undoCall("import_expenses", r); return err }}} {
 		if err := x.undo(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if d := cmp.Diff(before, b.dump()); d != "" {
+	if d := cmp.Diff(before, b.dumpRows()); d != "" {
 		t.Errorf("the undo leaves %s", d)
 	}
 }
 
 func TestImport_AsksWhatTheFileDoesNotShow(t *testing.T) {
 	b := newBench(t)
-	b.files(map[string]string{
+	b.setFiles(map[string]string{
 		"dates": "Date,Payee,Amount\n03/10/2026,Tea,-4.50\n", "signs": "Date,Payee,Amount\n2026-10-03,Cup,5.50\n", "columns": "When,What\n2026-10-03,4.50\n",
 		"binary": "\x00\x01\x02\x03\xff\xfe\x00\x09", "empty": "", "page": "<html>Sign in</html>",
 	})
@@ -191,21 +191,21 @@ func TestImport_AsksWhatTheFileDoesNotShow(t *testing.T) {
 		{"page", "no CSV, OFX or QIF"},
 		{"none", "not exist"},
 	} {
-		_, err := b.call("import_expenses", object{"path": tc.file})
+		_, err := b.callTool("import_expenses", object{"path": tc.file})
 		if err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v, want %q", tc.file, err, tc.want)
 		}
 	}
-	if got := b.dump(); len(got) != 0 {
+	if got := b.dumpRows(); len(got) != 0 {
 		t.Errorf("a question left rows: %v", got)
 	}
 	for _, args := range []object{{"path": "dates", "date_order": "dmy"}, {"path": "signs", "spending": "positive"}, {"path": "columns", "columns": object{"date": "when", "amount": "2"}, "spending": "positive"}} {
-		if o := b.imported(args); o.Added != 1 {
+		if o := b.importExpenses(args); o.Added != 1 {
 			t.Errorf("%v: %+v", args, o)
 		}
 	}
 	for _, args := range []object{{"path": "dates", "date_order": "middle"}, {"path": "signs", "spending": "both"}, {"path": "dates", "encoding": "klingon"}} {
-		if _, err := b.call("import_expenses", args); err == nil {
+		if _, err := b.callTool("import_expenses", args); err == nil {
 			t.Errorf("%v: no error", args)
 		}
 	}

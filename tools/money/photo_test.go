@@ -25,8 +25,8 @@ func TestReceipt_ReadsPhoto(t *testing.T) {
 	b.d.Read = func(_ context.Context, path string, _ int64) (knowledge.File, error) {
 		return knowledge.File{Path: path, Content: picture, Source: provenance.Outside}, nil
 	}
-	b.load()
-	r := b.must("parse_receipt", object{"path": "receipt.png", "log": true})
+	b.loadTools()
+	r := b.mustCall("parse_receipt", object{"path": "receipt.png", "log": true})
 	if e := r.Data.(receiptOut).Expense; e == nil || e.Amount != "23.47" || e.Vendor != "MAXIMA LT, UAB" || e.Day != "2026-11-29" {
 		t.Errorf("parse_receipt = %s", r.Text)
 	}

@@ -42,18 +42,18 @@ func newBench(t *testing.T) *bench {
 	}
 	b := &bench{t: t, st: st, list: map[string]tools.Tool{}}
 	b.d = Deps{Store: st, Knowledge: base}
-	b.load()
+	b.loadTools()
 	return b
 }
 
-func (b *bench) load() {
+func (b *bench) loadTools() {
 	for _, x := range Tools(b.d) {
 		b.list[x.Spec().Name] = x
 	}
 }
 
-// call runs a tool as the engine does.
-func (b *bench) call(name string, args any) (r tools.Result, err error) {
+// callTool runs a tool as the engine does.
+func (b *bench) callTool(name string, args any) (r tools.Result, err error) {
 	b.t.Helper()
 	raw, err := json.Marshal(args)
 	if err != nil {
@@ -77,16 +77,16 @@ func (b *bench) call(name string, args any) (r tools.Result, err error) {
 	return r, err
 }
 
-func (b *bench) must(name string, args any) tools.Result {
+func (b *bench) mustCall(name string, args any) tools.Result {
 	b.t.Helper()
-	r, err := b.call(name, args)
+	r, err := b.callTool(name, args)
 	if err != nil {
 		b.t.Fatalf("%s %v: %v", name, args, err)
 	}
 	return r
 }
 
-func (b *bench) undo(name string, r tools.Result) (said string, err error) {
+func (b *bench) undoCall(name string, r tools.Result) (said string, err error) {
 	b.t.Helper()
 	err = b.st.Write(b.t.Context(), func(tx *store.Tx) (err error) {
 		said, err = b.list[name].(tools.Undoer).UndoTx(b.t.Context(), tx, r.Undo.Data)
@@ -121,7 +121,7 @@ func TestBudget_SumsThousandsOfExpensesExactly(t *testing.T) {
 		t.Fatal(err)
 	}
 	for currency, sum := range sums {
-		got := b.must("budget_check", object{"action": "set", "category": "Foods", "limit": 1000, "currency": currency}).Data.(BudgetState)
+		got := b.mustCall("budget_check", object{"action": "set", "category": "Foods", "limit": 1000, "currency": currency}).Data.(BudgetState)
 		if want := sum.FloatString(amount.Digits(currency)); got.Spent != want || got.Count != 3000 {
 			t.Errorf("%s: spent %s in %d expenses, want %s in 3000", currency, got.Spent, got.Count, want)
 		}
@@ -139,7 +139,7 @@ func TestBudget_CountsOnlyItsPeriod(t *testing.T) {
 	}
 	b := newBench(t)
 	for _, args := range []object{{"action": "set", "category": "x"}, {"action": "set", "limit": -5}, {"action": "set", "limit": 12.345}, {"action": "set", "limit": 5, "period": "fortnight"}, {"action": "burn"}, {"action": "remove", "category": "x"}} {
-		if r, err := b.call("budget_check", args); err == nil {
+		if r, err := b.callTool("budget_check", args); err == nil {
 			t.Errorf("budget_check %v = %q, want an error", args, r.Text)
 		}
 	}
@@ -149,7 +149,7 @@ func TestRecurring_FindsRegularPayments(t *testing.T) {
 	b := newBench(t)
 	log := func(vendor string, price float64, days ...string) {
 		for _, d := range days {
-			b.must("log_expense", object{"amount": price, "vendor": vendor, "date": d})
+			b.mustCall("log_expense", object{"amount": price, "vendor": vendor, "date": d})
 		}
 	}
 	log("Netflix", 12.99, "2026-08-31", "2026-09-30", "2026-10-31", "2026-11-28")
@@ -159,7 +159,7 @@ func TestRecurring_FindsRegularPayments(t *testing.T) {
 	log("Gym", 30, "2026-01-10", "2026-02-10", "2026-03-10", "2026-04-10")
 	log("Bakery", 4.20, "2026-11-01", "2026-11-02", "2026-11-05", "2026-11-20")
 	log("Cinema", 11, "2026-10-01", "2026-11-01")
-	text := b.must("recurring_costs", object{}).Text
+	text := b.mustCall("recurring_costs", object{}).Text
 	for _, want := range []string{"Netflix: 12.99 EUR per month, next Mon 28 Dec (4 payments)", "Apple: 2.99 EUR per month", "Apple: 9.99 EUR per month", "Insurance: 300.00 EUR per year, expected Fri 20 Nov", "Gym: 30.00 EUR per month, expected Sun 10 May but not seen since"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("recurring_costs: %q is missing in\n%s", want, text)
@@ -174,10 +174,10 @@ func TestRecurring_FindsRegularPayments(t *testing.T) {
 
 func TestBrief_NamesBudgetsAndDueCosts(t *testing.T) {
 	b := newBench(t)
-	b.must("log_expense", object{"amount": 85, "category": "food"})
-	b.must("budget_check", object{"action": "set", "category": "food", "limit": 100})
-	b.must("budget_check", object{"action": "set", "category": "books", "limit": 100})
-	b.must("recurring_costs", object{"action": "add", "name": "Rent", "amount": 700, "due": "2026-10-29"})
+	b.mustCall("log_expense", object{"amount": 85, "category": "food"})
+	b.mustCall("budget_check", object{"action": "set", "category": "food", "limit": 100})
+	b.mustCall("budget_check", object{"action": "set", "category": "books", "limit": 100})
+	b.mustCall("recurring_costs", object{"action": "add", "name": "Rent", "amount": 700, "due": "2026-10-29"})
 	items, err := Brief{Store: b.st}.Brief(t.Context(), today, today.AddDate(0, 0, 1))
 	if err != nil {
 		t.Fatal(err)
@@ -203,24 +203,24 @@ func TestReceipt_IsLoggedOnce(t *testing.T) {
 		}
 		return knowledge.File{Path: path, Content: []byte(text), Source: provenance.Outside}, nil
 	}
-	b.load()
-	b.must("log_expense", object{"amount": 8, "vendor": "Maxima X-12 Vilnius", "category": "groceries", "date": "2026-11-02"})
-	r := b.must("parse_receipt", object{"path": "photo.png", "log": true})
+	b.loadTools()
+	b.mustCall("log_expense", object{"amount": 8, "vendor": "Maxima X-12 Vilnius", "category": "groceries", "date": "2026-11-02"})
+	r := b.mustCall("parse_receipt", object{"path": "photo.png", "log": true})
 	e := r.Data.(receiptOut).Expense
 	if e == nil || e.Amount != "3.34" || e.Category != "groceries" || e.Day != "2026-11-29" || !e.Provenance.Tainted() || !r.Source.Tainted() {
 		t.Fatalf("parse_receipt = %s, expense %+v", r.Text, e)
 	}
-	if again := b.must("parse_receipt", object{"path": "receipt.txt", "log": true}); again.Undo != nil || !strings.Contains(again.Text, "logged before") {
+	if again := b.mustCall("parse_receipt", object{"path": "receipt.txt", "log": true}); again.Undo != nil || !strings.Contains(again.Text, "logged before") {
 		t.Errorf("the second time: %s", again.Text)
 	}
-	if said, err := b.undo("parse_receipt", r); err != nil || !strings.Contains(said, "3.34 EUR") {
+	if said, err := b.undoCall("parse_receipt", r); err != nil || !strings.Contains(said, "3.34 EUR") {
 		t.Errorf("undo = %q, %v", said, err)
 	}
 	if list, err := queryExpenses(b.st.Reader(t.Context()), ""); err != nil || len(list) != 1 {
 		t.Errorf("after the undo there are %d expenses, %v", len(list), err)
 	}
 	for _, args := range []object{{}, {"text": "hello"}, {"text": text, "path": "x"}, {"text": text, "date": "tomorrow"}, {"text": text, "currency": "JPY"}} {
-		if r, err := b.call("parse_receipt", args); err == nil {
+		if r, err := b.callTool("parse_receipt", args); err == nil {
 			t.Errorf("parse_receipt %v = %q, want an error", args, r.Text)
 		}
 	}

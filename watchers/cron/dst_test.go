@@ -87,7 +87,7 @@ func (r rule) expectedWalk(walls []time.Time, from time.Time) []time.Time {
 func TestYear(t *testing.T) {
 	for _, name := range []string{"Europe/Vilnius", "America/New_York", "Australia/Lord_Howe", "Asia/Kolkata"} {
 		t.Run(name, func(t *testing.T) {
-			loc := zone(t, name)
+			loc := loadZone(t, name)
 			from := time.Date(2026, 1, 1, 0, 0, 0, 0, loc).UTC()
 			to := from.AddDate(1, 0, 1)
 			clock := wallMinutes(loc, from, to)
@@ -118,7 +118,7 @@ func TestChanges(t *testing.T) {
 		{"Pacific/Apia", 2011, 3},        // the zone skipped 30 December
 	} {
 		t.Run(c.zone, func(t *testing.T) {
-			loc := zone(t, c.zone)
+			loc := loadZone(t, c.zone)
 			year := time.Date(c.year, 1, 1, 0, 0, 0, 0, loc)
 			_, at := year.ZoneBounds()
 			n := 0
@@ -168,7 +168,7 @@ func showAround(list []time.Time, i int, loc *time.Location) string {
 	return list[i].In(loc).String()
 }
 
-func zone(t testing.TB, name string) *time.Location {
+func loadZone(t testing.TB, name string) *time.Location {
 	t.Helper()
 	loc, err := time.LoadLocation(name)
 	if err != nil {
@@ -208,7 +208,7 @@ func TestChangeDays(t *testing.T) {
 		{"either day field", "0 9 1 * 1", "2026-06-02T00:00:00+03:00", "2026-06-08T09:00:00+03:00"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			loc := zone(t, "Europe/Vilnius")
+			loc := loadZone(t, "Europe/Vilnius")
 			next, ok := parseTimed(t, c.text, loc).Next(parseRFC3339(t, c.after))
 			if got := next.In(loc).Format(time.RFC3339); !ok || got != c.want {
 				t.Errorf("after %s: %s, want %s", c.after, got, c.want)
@@ -238,7 +238,7 @@ func TestInterval(t *testing.T) {
 		{"descriptor", `{"cron":"@every 2h"}`, "2026-03-01T00:30:00Z", "2026-03-01T04:00:00+02:00"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			loc := zone(t, "Europe/Vilnius")
+			loc := loadZone(t, "Europe/Vilnius")
 			spec := watchers.Spec{Config: json.RawMessage(c.config), CreatedAt: parseRFC3339(t, "2026-03-01T00:00:00Z")}
 			made, err := New().New(spec, watchers.Deps{Zone: func() *time.Location { return loc }})
 			if err != nil {
@@ -263,7 +263,7 @@ func TestDescribe(t *testing.T) {
 		`{"interval":"48h","anchor":"2026-03-01T07:00:00Z"}`: "every other day at 09:00",
 	} {
 		t.Run(config, func(t *testing.T) {
-			if got := New().DescribeConfigIn(json.RawMessage(config), zone(t, "Europe/Vilnius")); got != want {
+			if got := New().DescribeConfigIn(json.RawMessage(config), loadZone(t, "Europe/Vilnius")); got != want {
 				t.Errorf("DescribeIn = %q, want %q", got, want)
 			}
 		})
@@ -336,7 +336,7 @@ func FuzzConfig(f *testing.F) {
 func BenchmarkNext(b *testing.B) {
 	for _, text := range []string{"0 8 * * 1-5", "*/5 * * * *", "0 0 29 2 *"} {
 		b.Run(fmt.Sprintf("%q", text), func(b *testing.B) {
-			s := parseTimed(b, text, zone(b, "Europe/Vilnius"))
+			s := parseTimed(b, text, loadZone(b, "Europe/Vilnius"))
 			now := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 			for b.Loop() {
 				s.Next(now)

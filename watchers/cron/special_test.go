@@ -25,7 +25,7 @@ func TestSpecial(t *testing.T) {
 		{"schedules with a common time", "0 9 * * 1; 0 9 * * *", []string{"2026-01-11 09:00", "2026-01-12 09:00", "2026-01-13 09:00"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			loc := zone(t, "Europe/Vilnius")
+			loc := loadZone(t, "Europe/Vilnius")
 			s := parseTimed(t, c.cron, loc)
 			at := time.Date(2026, 1, 10, 12, 0, 0, 0, loc)
 			for _, want := range c.want {

@@ -19,7 +19,7 @@ func TestOutage_IsReportedOnce(t *testing.T) {
 		st := watcherstest.Open(t, New())
 		sink := watcherstest.NewSink(st)
 		o := watcherstest.Options(st, sink, New())
-		o.Account = configured(pim.Account{
+		o.Account = accountLookup(pim.Account{
 			Name: "work", Servers: pim.Servers{pim.IMAP: "imaps://127.0.0.1:1"}, Address: "ada@example.org",
 			Secret: func(context.Context) (string, error) { return "secret", nil },
 		})

@@ -19,8 +19,8 @@ import (
 	"hob/watchers/watcherstest"
 )
 
-// configured returns an account lookup like the daemon's, for one account.
-func configured(a pim.Account) func(string, string) (pim.Account, error) {
+// accountLookup returns an account lookup like the daemon's, for one account.
+func accountLookup(a pim.Account) func(string, string) (pim.Account, error) {
 	return func(name, server string) (pim.Account, error) {
 		if server != pim.IMAP || name != "" && name != a.Name {
 			return pim.Account{}, fmt.Errorf("account %q does not exist or cannot be used for this", name)
@@ -29,7 +29,7 @@ func configured(a pim.Account) func(string, string) (pim.Account, error) {
 	}
 }
 
-func mail(id, from, subject, text string) string {
+func buildMail(id, from, subject, text string) string {
 	return fmt.Sprintf("From: %s\nTo: tester@test.local\nSubject: %s\nMessage-ID: <%s@test.local>\nDate: %s\n\n%s\n",
 		from, subject, id, time.Now().Format(time.RFC1123Z), text)
 }
@@ -47,7 +47,7 @@ func TestConformance(t *testing.T) {
 	n, boxes := 0, map[string]bool{}
 	watcherstest.Run(t, watcherstest.Suite{
 		New:     func() watchers.Driver { return New() },
-		Account: configured(d.Account("tester")),
+		Account: accountLookup(d.Account("tester")),
 		Config: func(t *testing.T) json.RawMessage {
 			mu.Lock()
 			defer mu.Unlock()
@@ -69,7 +69,7 @@ func TestConformance(t *testing.T) {
 				boxes[f.Folder] = true
 			}
 			mu.Unlock()
-			d.Deliver("tester", f.Folder, mail(fmt.Sprint(n), "Ada <ada@test.local>", "hello", "x"), time.Time{})
+			d.Deliver("tester", f.Folder, buildMail(fmt.Sprint(n), "Ada <ada@test.local>", "hello", "x"), time.Time{})
 			nextSecond()
 		},
 	})
@@ -88,14 +88,14 @@ type mailFixture struct {
 func newFixture(t *testing.T, d *pimtest.Dovecot) *mailFixture {
 	w := &mailFixture{t: t, d: d, st: watcherstest.Open(t, New())}
 	w.sink = watcherstest.NewSink(w.st)
-	w.start()
+	w.startManager()
 	return w
 }
 
-func (w *mailFixture) start() {
+func (w *mailFixture) startManager() {
 	w.t.Helper()
 	o := watcherstest.Options(w.st, w.sink, New())
-	o.Account = configured(w.d.Account("tester"))
+	o.Account = accountLookup(w.d.Account("tester"))
 	o.Called = func(_ store.Querier, name string) []string {
 		if name == "my sister" || name == "ana@silva.example" {
 			return []string{"Ana Silva", "ana@silva.example"}
@@ -109,7 +109,7 @@ func (w *mailFixture) start() {
 	w.m, w.stop = m, watcherstest.Start(w.t, m)
 }
 
-func (w *mailFixture) watch(config string) watchers.Spec {
+func (w *mailFixture) createWatcher(config string) watchers.Spec {
 	w.t.Helper()
 	return watcherstest.Create(w.t, w.st, w.m, watchers.Spec{Kind: Kind, Config: json.RawMessage(config), Report: "test"})
 }
@@ -123,8 +123,8 @@ func (w *mailFixture) awaitBaseline(s watchers.Spec) {
 	})
 }
 
-// keys returns the Message-IDs of the mails that fired for a watcher.
-func (w *mailFixture) keys(s watchers.Spec) (out []string) {
+// firedKeys returns the Message-IDs of the mails that fired for a watcher.
+func (w *mailFixture) firedKeys(s watchers.Spec) (out []string) {
 	for _, f := range w.sink.Fired() {
 		if f.Watcher == s.ID {
 			out = append(out, strings.TrimSuffix(strings.TrimPrefix(f.Key, "mail:"), "@test.local"))
@@ -133,10 +133,10 @@ func (w *mailFixture) keys(s watchers.Spec) (out []string) {
 	return out
 }
 
-func (w *mailFixture) expect(s watchers.Spec, want ...string) {
+func (w *mailFixture) expectFired(s watchers.Spec, want ...string) {
 	w.t.Helper()
-	watcherstest.Eventually(w.t, fmt.Sprintf("%s fires %v", s.Config, want), func() bool { return len(w.keys(s)) >= len(want) })
-	if got := w.keys(s); fmt.Sprint(got) != fmt.Sprint(want) {
+	watcherstest.Eventually(w.t, fmt.Sprintf("%s fires %v", s.Config, want), func() bool { return len(w.firedKeys(s)) >= len(want) })
+	if got := w.firedKeys(s); fmt.Sprint(got) != fmt.Sprint(want) {
 		w.t.Errorf("%s fired %v, want %v", s.Config, got, want)
 	}
 }
@@ -145,32 +145,32 @@ func TestConnection_IsSharedByFilters(t *testing.T) {
 	t.Parallel()
 	d := pimtest.StartDovecot(t, "")
 	w := newFixture(t, d)
-	all := w.watch(`{}`)
-	ada := w.watch(`{"from":"Ada","words":"invoice"}`)
-	house := w.watch(`{"from":["test.local"],"subject":["Invoice","Rechnung"]}`)
-	sister := w.watch(`{"from":"my sister"}`)
-	address := w.watch(`{"from":"ana@silva.example"}`)
-	march := w.watch(`{"words":["march","invoice"],"to":"tester@test.local"}`)
+	all := w.createWatcher(`{}`)
+	ada := w.createWatcher(`{"from":"Ada","words":"invoice"}`)
+	house := w.createWatcher(`{"from":["test.local"],"subject":["Invoice","Rechnung"]}`)
+	sister := w.createWatcher(`{"from":"my sister"}`)
+	address := w.createWatcher(`{"from":"ana@silva.example"}`)
+	march := w.createWatcher(`{"words":["march","invoice"],"to":"tester@test.local"}`)
 	for _, s := range []watchers.Spec{all, ada, house, march, sister, address} {
 		w.awaitBaseline(s)
 	}
 	for _, m := range []string{
-		mail("1", "Ada Lovelace <a@x.org>", "The invoice", "for you"),
-		mail("2", "Bob <bob@test.local>", "Rechnung", "März"),
-		mail("3", "ada@y.org", "Hello", "The INVOICE of\nMarch is there"),
-		mail("4", "Adamo <o@z.org>", "invoice", "not for her"),
-		mail("5", "A. <ana@silva.example>", "the sea", "is warm"),
-		mail("6", "Ana Silva <new@silva.example>", "the sea", "is cold"),
-		mail("7", "Ana Other <ana@silva.example.evil.example>", "the sea", "is far"),
+		buildMail("1", "Ada Lovelace <a@x.org>", "The invoice", "for you"),
+		buildMail("2", "Bob <bob@test.local>", "Rechnung", "März"),
+		buildMail("3", "ada@y.org", "Hello", "The INVOICE of\nMarch is there"),
+		buildMail("4", "Adamo <o@z.org>", "invoice", "not for her"),
+		buildMail("5", "A. <ana@silva.example>", "the sea", "is warm"),
+		buildMail("6", "Ana Silva <new@silva.example>", "the sea", "is cold"),
+		buildMail("7", "Ana Other <ana@silva.example.evil.example>", "the sea", "is far"),
 	} {
 		d.Deliver("tester", "INBOX", m, time.Time{})
 	}
-	w.expect(all, "1", "2", "3", "4", "5", "6", "7")
-	w.expect(sister, "5", "6")
-	w.expect(address, "5") // a sender with the same display name has another address
-	w.expect(ada, "1", "3")
-	w.expect(house, "2")
-	w.expect(march, "3")
+	w.expectFired(all, "1", "2", "3", "4", "5", "6", "7")
+	w.expectFired(sister, "5", "6")
+	w.expectFired(address, "5") // a sender with the same display name has another address
+	w.expectFired(ada, "1", "3")
+	w.expectFired(house, "2")
+	w.expectFired(march, "3")
 	if n := d.Connections("tester"); n != 1 {
 		t.Errorf("%d connections", n)
 	}
@@ -184,23 +184,23 @@ func TestOutage_LosesNothing(t *testing.T) {
 	t.Parallel()
 	d := pimtest.StartDovecot(t, "")
 	for n := range 60 { // fill the mailbox with old emails
-		d.Deliver("tester", "INBOX", mail(fmt.Sprint("old", n), "ada@test.local", "old", "x"), time.Now().AddDate(0, 0, -10))
+		d.Deliver("tester", "INBOX", buildMail(fmt.Sprint("old", n), "ada@test.local", "old", "x"), time.Now().AddDate(0, 0, -10))
 	}
 	w := newFixture(t, d)
-	s := w.watch(`{"from":"ada@test.local"}`)
+	s := w.createWatcher(`{"from":"ada@test.local"}`)
 	w.awaitBaseline(s)
-	d.Deliver("tester", "INBOX", mail("1", "ada@test.local", "a", "x"), time.Time{})
-	w.expect(s, "1")
+	d.Deliver("tester", "INBOX", buildMail("1", "ada@test.local", "a", "x"), time.Time{})
+	w.expectFired(s, "1")
 	d.Stop()
 	d.Start()
-	d.Deliver("tester", "INBOX", mail("2", "ada@test.local", "b", "x"), time.Time{})
-	w.expect(s, "1", "2")
+	d.Deliver("tester", "INBOX", buildMail("2", "ada@test.local", "b", "x"), time.Time{})
+	w.expectFired(s, "1", "2")
 	w.stop()
-	d.Deliver("tester", "INBOX", mail("3", "ada@test.local", "c", "x"), time.Time{})
-	d.Deliver("tester", "INBOX", mail("4", "ada@test.local", "d", "x"), time.Time{})
+	d.Deliver("tester", "INBOX", buildMail("3", "ada@test.local", "c", "x"), time.Time{})
+	d.Deliver("tester", "INBOX", buildMail("4", "ada@test.local", "d", "x"), time.Time{})
 	d.Renumber("tester")
-	w.start()
-	w.expect(s, "1", "2", "3", "4")
+	w.startManager()
+	w.expectFired(s, "1", "2", "3", "4")
 	got, err := w.m.Get(t.Context(), s.ID)
 	if err != nil || got.Fired != 4 {
 		t.Errorf("fired %d times, %v", got.Fired, err)
@@ -216,26 +216,26 @@ func TestReceive_ManyMails(t *testing.T) {
 	t.Parallel()
 	d := pimtest.StartDovecot(t, "")
 	w := newFixture(t, d)
-	s := w.watch(`{}`)
+	s := w.createWatcher(`{}`)
 	w.awaitBaseline(s)
 	w.stop()
 	const most = 2*maxRecent + 30
 	c := d.Appender("tester", "INBOX")
 	for n := range most {
-		c(mail(fmt.Sprint(n), "ada@test.local", "x", "y"))
+		c(buildMail(fmt.Sprint(n), "ada@test.local", "x", "y"))
 	}
 	for range 8 {
 		w.sink.Fail(nil)
 		calls := w.sink.Calls()
-		w.start()
-		watcherstest.Eventually(t, "a batch", func() bool { return w.sink.Calls() > calls || len(w.keys(s)) == most })
+		w.startManager()
+		watcherstest.Eventually(t, "a batch", func() bool { return w.sink.Calls() > calls || len(w.firedKeys(s)) == most })
 		w.sink.Fail(errors.New("the disk is full")) // the write in progress is rolled back
 		w.stop()
 	}
 	w.sink.Fail(nil)
-	w.start()
-	watcherstest.Eventually(t, "all fire", func() bool { return len(w.keys(s)) >= most })
-	for n, k := range w.keys(s) {
+	w.startManager()
+	watcherstest.Eventually(t, "all fire", func() bool { return len(w.firedKeys(s)) >= most })
+	for n, k := range w.firedKeys(s) {
 		if k != fmt.Sprint(n) {
 			t.Fatalf("signal %d = %s", n, k)
 		}
@@ -260,7 +260,7 @@ func TestSignIn_RefusalIsReportedOnce(t *testing.T) {
 		return "hunter2", nil
 	}
 	o := watcherstest.Options(st, sink, New())
-	o.Account = configured(a)
+	o.Account = accountLookup(a)
 	m, err := watchers.New(o)
 	if err != nil {
 		t.Fatal(err)
@@ -282,12 +282,12 @@ func TestPast(t *testing.T) {
 	t.Parallel()
 	d := pimtest.StartDovecot(t, "")
 	now := time.Now()
-	d.Deliver("tester", "INBOX", mail("1", "ada@test.local", "long ago", "x"), now.AddDate(0, 0, -20))
-	d.Deliver("tester", "INBOX", mail("2", "ada@test.local", "this week", "x"), now.AddDate(0, 0, -2))
-	d.Deliver("tester", "INBOX", mail("3", "bob@test.local", "this week", "x"), now.AddDate(0, 0, -1))
+	d.Deliver("tester", "INBOX", buildMail("1", "ada@test.local", "long ago", "x"), now.AddDate(0, 0, -20))
+	d.Deliver("tester", "INBOX", buildMail("2", "ada@test.local", "this week", "x"), now.AddDate(0, 0, -2))
+	d.Deliver("tester", "INBOX", buildMail("3", "bob@test.local", "this week", "x"), now.AddDate(0, 0, -1))
 	st := watcherstest.Open(t, New())
 	made, err := New().New(watchers.Spec{ID: "w1", Kind: Kind, Config: json.RawMessage(`{"from":"ada"}`)},
-		watchers.Deps{Store: st, Log: slog.New(slog.DiscardHandler), Account: configured(d.Account("tester")), Called: func(store.Querier, string) []string { return nil }})
+		watchers.Deps{Store: st, Log: slog.New(slog.DiscardHandler), Account: accountLookup(d.Account("tester")), Called: func(store.Querier, string) []string { return nil }})
 	if err != nil {
 		t.Fatal(err)
 	}

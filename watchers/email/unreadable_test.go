@@ -61,7 +61,7 @@ func TestReceive_MailThatTheServerRefuses(t *testing.T) {
 			st := watcherstest.Open(t, New())
 			sink := watcherstest.NewSink(st)
 			o := watcherstest.Options(st, sink, New())
-			o.Account = configured(a)
+			o.Account = accountLookup(a)
 			m, err := watchers.New(o)
 			if err != nil {
 				t.Fatal(err)

@@ -32,7 +32,7 @@ type site struct {
 	same   int // number of "not modified" answers
 }
 
-func (s *site) set(name, body string) {
+func (s *site) setFeed(name, body string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.feeds == nil {
@@ -74,7 +74,7 @@ type entry struct {
 	At                      time.Time
 }
 
-func rss(entries ...entry) string {
+func buildRSS(entries ...entry) string {
 	var b strings.Builder
 	b.WriteString(`<?xml version="1.0"?><rss version="2.0"><channel><title>The Daily</title>`)
 	esc := func(s string) string {
@@ -114,7 +114,7 @@ func TestConformance(t *testing.T) {
 		New: func() watchers.Driver { return feed.New() },
 		Config: func(t *testing.T) json.RawMessage {
 			name := strings.NewReplacer("/", "-", " ", "_", ",", "").Replace(t.Name())
-			s.set(name, rss())
+			s.setFeed(name, buildRSS())
 			return json.RawMessage(fmt.Sprintf(`{"url":"https://news.example.com/%s"}`, name))
 		},
 		Bad: []string{
@@ -126,7 +126,7 @@ func TestConformance(t *testing.T) {
 			defer mu.Unlock()
 			name := nameOf(config)
 			made[name] = append(made[name], entry{Title: fmt.Sprint("Entry ", n), GUID: fmt.Sprint("urn:", n), Link: fmt.Sprintf("https://news.example.com/e/%d", n), At: time.Now().Add(time.Millisecond)})
-			s.set(name, rss(made[name]...))
+			s.setFeed(name, buildRSS(made[name]...))
 		},
 		Polled: true, Network: net.Client(t),
 		Fail: func(_ *testing.T, on bool) {
@@ -148,7 +148,7 @@ type follower struct {
 	known map[string]bool
 }
 
-func follow(t *testing.T, more string) *follower {
+func followFeed(t *testing.T, more string) *follower {
 	s := &site{}
 	client := safehttptest.New(t, s).Client(t)
 	return &follower{t: t, s: s, known: map[string]bool{}, p: watchers.Progress{First: true, Begun: time.Now()}, w: func() watchers.Polled {
@@ -163,7 +163,7 @@ func follow(t *testing.T, more string) *follower {
 // nextEntries serves a version and returns its new entries, as the manager decides.
 func (f *follower) nextEntries(body string) []string {
 	f.t.Helper()
-	f.s.set("f", body)
+	f.s.setFeed("f", body)
 	found, err := f.w().Poll(f.t.Context(), f.p)
 	if err != nil {
 		f.t.Fatal(err)
@@ -182,7 +182,7 @@ func (f *follower) nextEntries(body string) []string {
 	return out
 }
 
-func day(n int) time.Time { return time.Date(2024, 1, n, 8, 0, 0, 0, time.UTC) }
+func dayOfMonth(n int) time.Time { return time.Date(2024, 1, n, 8, 0, 0, 0, time.UTC) }
 
 func TestPoll_NewEntries(t *testing.T) {
 	for _, c := range []struct {
@@ -192,39 +192,39 @@ func TestPoll_NewEntries(t *testing.T) {
 		want     []string // new entries of the last version
 	}{
 		{"a new entry", "", []string{
-			rss(entry{Title: "A", GUID: "1"}), rss(entry{Title: "A", GUID: "1"}, entry{Title: "B <b>bold</b> &amp; more", GUID: "2", Link: "/b"}),
+			buildRSS(entry{Title: "A", GUID: "1"}), buildRSS(entry{Title: "A", GUID: "1"}, entry{Title: "B <b>bold</b> &amp; more", GUID: "2", Link: "/b"}),
 		}, []string{"New in The Daily: B bold & more (https://news.example.com/b)"}},
 		{"an edited entry is not new", "", []string{
-			rss(entry{Title: "A", GUID: "1"}), rss(entry{Title: "A, corrected", GUID: "1", Text: "other"}),
+			buildRSS(entry{Title: "A", GUID: "1"}), buildRSS(entry{Title: "A, corrected", GUID: "1", Text: "other"}),
 		}, nil},
 		{"an edit that adds the word is not new", `,"words":["Rust"]`, []string{
-			rss(entry{Title: "A", GUID: "1", At: time.Now().Add(time.Hour)}), rss(entry{Title: "A about Rust", GUID: "1", At: time.Now().Add(time.Hour)}),
+			buildRSS(entry{Title: "A", GUID: "1", At: time.Now().Add(time.Hour)}), buildRSS(entry{Title: "A about Rust", GUID: "1", At: time.Now().Add(time.Hour)}),
 		}, nil},
 		{"without ids the link counts", "", []string{
-			rss(entry{Title: "A", Link: "https://x.org/a"}), rss(entry{Title: "A!", Link: "https://x.org/a"}, entry{Title: "B", Link: "https://x.org/b"}),
+			buildRSS(entry{Title: "A", Link: "https://x.org/a"}), buildRSS(entry{Title: "A!", Link: "https://x.org/a"}, entry{Title: "B", Link: "https://x.org/b"}),
 		}, []string{"New in The Daily: B (https://x.org/b)"}},
 		{"without ids and links the content counts", "", []string{
-			rss(entry{Title: "A", Text: "x"}), rss(entry{Title: "A", Text: "x"}, entry{Title: "A", Text: "y"}),
+			buildRSS(entry{Title: "A", Text: "x"}), buildRSS(entry{Title: "A", Text: "x"}, entry{Title: "A", Text: "y"}),
 		}, []string{"New in The Daily: A"}},
 		{"the same id for all entries", "", []string{
-			rss(entry{Title: "A", GUID: "home", Link: "/a", At: day(1)}),
-			rss(entry{Title: "A", GUID: "home", Link: "/a", At: day(1)}, entry{Title: "B", GUID: "home", Link: "/b", At: day(2)}),
+			buildRSS(entry{Title: "A", GUID: "home", Link: "/a", At: dayOfMonth(1)}),
+			buildRSS(entry{Title: "A", GUID: "home", Link: "/a", At: dayOfMonth(1)}, entry{Title: "B", GUID: "home", Link: "/b", At: dayOfMonth(2)}),
 		}, []string{"New in The Daily: B (https://news.example.com/b)"}},
 		{"a longer feed brings no old entries", "", []string{
-			rss(entry{Title: "C", GUID: "3", At: day(3)}, entry{Title: "D", GUID: "4", At: day(4)}),
-			rss(entry{Title: "A", GUID: "1", At: day(1)}, entry{Title: "B", GUID: "2", At: day(2)}, entry{Title: "C", GUID: "3", At: day(3)}, entry{Title: "D", GUID: "4", At: day(4)}),
+			buildRSS(entry{Title: "C", GUID: "3", At: dayOfMonth(3)}, entry{Title: "D", GUID: "4", At: dayOfMonth(4)}),
+			buildRSS(entry{Title: "A", GUID: "1", At: dayOfMonth(1)}, entry{Title: "B", GUID: "2", At: dayOfMonth(2)}, entry{Title: "C", GUID: "3", At: dayOfMonth(3)}, entry{Title: "D", GUID: "4", At: dayOfMonth(4)}),
 		}, nil},
 		{"a first entry with an old date is new", "", []string{
-			rss(entry{Title: "C", GUID: "3", At: day(3)}), rss(entry{Title: "C", GUID: "3", At: day(3)}, entry{Title: "from the drawer", GUID: "0", At: day(1)}),
+			buildRSS(entry{Title: "C", GUID: "3", At: dayOfMonth(3)}), buildRSS(entry{Title: "C", GUID: "3", At: dayOfMonth(3)}, entry{Title: "from the drawer", GUID: "0", At: dayOfMonth(1)}),
 		}, []string{"New in The Daily: from the drawer"}},
 		{"only with the words", `,"words":["Rust","go 1.26"],"except":"jobs"`, []string{
-			rss(), rss(
+			buildRSS(), buildRSS(
 				entry{Title: "Trusted sources", GUID: "1"}, entry{Title: "RUST in the kernel", GUID: "2"}, entry{Title: "News", Text: "<p>Go 1.26 is out</p>", GUID: "3"},
 				entry{Title: "Rust jobs", GUID: "4"}, entry{Title: "go 2", GUID: "5"},
 			),
 		}, []string{"New in The Daily: News", "New in The Daily: RUST in the kernel"}},
-		{"words without spaces", `,"words":["天気"]`, []string{rss(), rss(entry{Title: "明日の天気予報", GUID: "1"})}, []string{"New in The Daily: 明日の天気予報"}},
-		{"an empty feed, then one entry", "", []string{rss(), rss(entry{Title: "A"})}, []string{"New in The Daily: A"}},
+		{"words without spaces", `,"words":["天気"]`, []string{buildRSS(), buildRSS(entry{Title: "明日の天気予報", GUID: "1"})}, []string{"New in The Daily: 明日の天気予報"}},
+		{"an empty feed, then one entry", "", []string{buildRSS(), buildRSS(entry{Title: "A"})}, []string{"New in The Daily: A"}},
 		{"JSON Feed", "", []string{
 			`{"version":"https://jsonfeed.org/version/1.1","title":"J","items":[{"id":"1","content_text":"one"}]}`,
 			`{"version":"https://jsonfeed.org/version/1.1","title":"J","items":[{"id":"2","title":"Two","url":"https://j.org/2"},{"id":"1","content_text":"one"}]}`,
@@ -233,11 +233,11 @@ func TestPoll_NewEntries(t *testing.T) {
 			`<feed xmlns="http://www.w3.org/2005/Atom"><title>At</title></feed>`,
 			`<feed xmlns="http://www.w3.org/2005/Atom"><title>At</title><entry><id>urn:1</id><title type="html">A &lt;i&gt;b&lt;/i&gt;</title><link href="x"/></entry></feed>`,
 		}, []string{"New in At: A b (https://news.example.com/x)"}},
-		{"no title at all", "", []string{rss(), rss(entry{Text: "Just a note\nof two lines"})}, []string{"New in The Daily: Just a note"}},
-		{"control characters and lines", "", []string{rss(), rss(entry{Title: "A\r\n\tB\u202e", GUID: "1"})}, []string{"New in The Daily: A B\u202e"}},
+		{"no title at all", "", []string{buildRSS(), buildRSS(entry{Text: "Just a note\nof two lines"})}, []string{"New in The Daily: Just a note"}},
+		{"control characters and lines", "", []string{buildRSS(), buildRSS(entry{Title: "A\r\n\tB\u202e", GUID: "1"})}, []string{"New in The Daily: A B\u202e"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			f := follow(t, c.config)
+			f := followFeed(t, c.config)
 			var got []string
 			for i, v := range c.versions {
 				if got = f.nextEntries(v); i == 0 && len(got) > 0 {
@@ -275,13 +275,13 @@ func TestPoll_InvalidAnswers(t *testing.T) {
 		"a login":                         {fail: 401, want: "login"},
 		"busy":                            {fail: 429, head: http.Header{"Retry-After": {"120"}}, want: "asked to wait until"},
 		"an endless list":                 {fail: 503, want: "overloaded (HTTP status 503)"},
-		"cut in the middle":               {body: rss(entry{Title: "A"})[:60], want: "did not return a feed"},
+		"cut in the middle":               {body: buildRSS(entry{Title: "A"})[:60], want: "did not return a feed"},
 		"entities":                        {body: `<?xml version="1.0"?><!DOCTYPE r [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]><rss><channel><title>&b;</title></channel></rss>`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := follow(t, "")
+			f := followFeed(t, "")
 			f.s.fail, f.s.header = c.fail, c.head
-			f.s.set("f", c.body)
+			f.s.setFeed("f", c.body)
 			found, err := f.w().Poll(t.Context(), f.p)
 			if c.want == "" {
 				if err != nil || len(found.Signals) > 0 {
@@ -319,8 +319,8 @@ func TestPoll_SharedFeeds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := follow(t, "")
-		f.s.set("f", string(body))
+		f := followFeed(t, "")
+		f.s.setFeed("f", string(body))
 		one, err := f.w().Poll(t.Context(), f.p)
 		if err != nil {
 			unread++
@@ -360,8 +360,8 @@ func TestDescribe(t *testing.T) {
 }
 
 func TestPast(t *testing.T) {
-	f := follow(t, "")
-	f.s.set("f", rss(entry{Title: "long ago", At: day(1)}, entry{Title: "B", At: time.Now().Add(-time.Hour)}, entry{Title: "undated"}, entry{Title: "C", At: time.Now().Add(-time.Minute)}))
+	f := followFeed(t, "")
+	f.s.setFeed("f", buildRSS(entry{Title: "long ago", At: dayOfMonth(1)}, entry{Title: "B", At: time.Now().Add(-time.Hour)}, entry{Title: "undated"}, entry{Title: "C", At: time.Now().Add(-time.Minute)}))
 	past, err := f.w().(watchers.Historian).Past(t.Context(), time.Now().AddDate(0, 0, -7))
 	var got []string
 	for _, s := range past {
@@ -373,7 +373,7 @@ func TestPast(t *testing.T) {
 }
 
 func FuzzPoll(f *testing.F) {
-	f.Add([]byte(rss(entry{Title: "A", GUID: "1", At: day(1)})))
+	f.Add([]byte(buildRSS(entry{Title: "A", GUID: "1", At: dayOfMonth(1)})))
 	f.Add([]byte(`{"version":"https://jsonfeed.org/version/1.1","items":[{"id":"1"}]}`))
 	f.Add([]byte(`<feed xmlns="http://www.w3.org/2005/Atom"><entry><id>1</id></entry></feed>`))
 	f.Fuzz(func(t *testing.T, body []byte) {

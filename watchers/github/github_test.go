@@ -35,7 +35,7 @@ func TestConformance(t *testing.T) {
 		Config: func(*testing.T) json.RawMessage {
 			repos++
 			config := json.RawMessage(fmt.Sprintf(`{"repo":"o/r%d","what":["issues"],"base_url":"https://git.example.com","token":"env:TOKEN"}`, repos))
-			h.do(func() { h.lists[pathOf(config)] = []map[string]any{} })
+			h.withLock(func() { h.lists[pathOf(config)] = []map[string]any{} })
 			return config
 		},
 		Bad: []string{
@@ -45,11 +45,11 @@ func TestConformance(t *testing.T) {
 		},
 		Provoke: func(_ *testing.T, config json.RawMessage, n int) {
 			now := time.Now().Add(time.Millisecond)
-			h.put(pathOf(config), "updated_at", issue(n, fmt.Sprint("thing ", n), now, now))
+			h.putEntry(pathOf(config), "updated_at", newIssue(n, fmt.Sprint("thing ", n), now, now))
 		},
 		Polled: true, Network: net.Client(t), Secret: func(string) (string, error) { return "s3cret", nil },
 		Fail: func(_ *testing.T, on bool) {
-			h.do(func() {
+			h.withLock(func() {
 				if h.fail = 0; on {
 					h.fail = http.StatusBadGateway
 				}
@@ -85,7 +85,7 @@ func (w *repositoryPoller) newPolled() watchers.Polled {
 	return made.(watchers.Polled)
 }
 
-func (w *repositoryPoller) poll() (said []string, err error) {
+func (w *repositoryPoller) pollOnce() (said []string, err error) {
 	w.t.Helper()
 	found, err := w.newPolled().Poll(w.t.Context(), w.p)
 	if err != nil {
@@ -101,9 +101,9 @@ func (w *repositoryPoller) poll() (said []string, err error) {
 	return said, nil
 }
 
-func (w *repositoryPoller) want(want ...string) {
+func (w *repositoryPoller) expectSignals(want ...string) {
 	w.t.Helper()
-	got, err := w.poll()
+	got, err := w.pollOnce()
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		w.t.Error(diff, err)
 	}
@@ -113,34 +113,34 @@ func TestIssuesAndPulls(t *testing.T) {
 	h := newHub()
 	old := time.Now().AddDate(-1, 0, 0)
 	for n := range 150 {
-		h.put(issuesOf, "updated_at", issue(n+1, "old", old, old.Add(time.Duration(n)*time.Minute)))
+		h.putEntry(issuesOf, "updated_at", newIssue(n+1, "old", old, old.Add(time.Duration(n)*time.Minute)))
 	}
 	h.lists["/repos/o/r/pulls"] = nil
 	w := newWatch(t, h, `,"what":["issues","pulls"]`)
-	w.want()
-	w.want()
+	w.expectSignals()
+	w.expectSignals()
 	if h.same != 2 {
 		t.Errorf("%d requests with validators", h.same)
 	}
 	now := time.Now().Add(time.Second)
-	h.put(issuesOf, "updated_at", issue(201, "It\nburns", now, now))
-	pull := issue(202, "Water", now, now)
-	h.put("/repos/o/r/pulls", "updated_at", pull)
-	asIssue := issue(202, "Water", now, now)
+	h.putEntry(issuesOf, "updated_at", newIssue(201, "It\nburns", now, now))
+	pull := newIssue(202, "Water", now, now)
+	h.putEntry("/repos/o/r/pulls", "updated_at", pull)
+	asIssue := newIssue(202, "Water", now, now)
 	asIssue["pull_request"] = map[string]any{"url": "x"}
-	h.put(issuesOf, "updated_at", asIssue)
-	commented := issue(3, "old", old, now) // a new comment on an old issue
-	h.put(issuesOf, "updated_at", commented)
-	w.want("o/r: issue opened #201: It burns (ada)", "o/r: pull request opened #202: Water (ada)")
+	h.putEntry(issuesOf, "updated_at", asIssue)
+	commented := newIssue(3, "old", old, now) // a new comment on an old issue
+	h.putEntry(issuesOf, "updated_at", commented)
+	w.expectSignals("o/r: issue opened #201: It burns (ada)", "o/r: pull request opened #202: Water (ada)")
 	later := now.Add(time.Second)
-	closed := issue(201, "It burns", now, later)
-	closed["closed_at"] = stamp(later)
-	h.put(issuesOf, "updated_at", closed)
-	merged := issue(202, "Water", now, later)
-	merged["closed_at"], merged["merged_at"] = stamp(later), stamp(later)
-	h.put("/repos/o/r/pulls", "updated_at", merged)
-	w.want("o/r: issue closed #201: It burns (ada)", "o/r: pull request merged #202: Water (ada)")
-	w.want()
+	closed := newIssue(201, "It burns", now, later)
+	closed["closed_at"] = formatTime(later)
+	h.putEntry(issuesOf, "updated_at", closed)
+	merged := newIssue(202, "Water", now, later)
+	merged["closed_at"], merged["merged_at"] = formatTime(later), formatTime(later)
+	h.putEntry("/repos/o/r/pulls", "updated_at", merged)
+	w.expectSignals("o/r: issue closed #201: It burns (ada)", "o/r: pull request merged #202: Water (ada)")
+	w.expectSignals()
 }
 
 // A burst over several pages fires completely.
@@ -148,21 +148,21 @@ func TestPages(t *testing.T) {
 	h := newHub()
 	h.perMax = 10
 	old := time.Now().AddDate(0, 0, -1)
-	h.put(issuesOf, "updated_at", issue(1, "old", old, old))
+	h.putEntry(issuesOf, "updated_at", newIssue(1, "old", old, old))
 	w := newWatch(t, h, `,"what":["issues"]`)
-	w.want()
+	w.expectSignals()
 	now := time.Now()
 	for n := range 75 {
 		at := now.Add(time.Duration(n+1) * time.Millisecond)
-		h.put(issuesOf, "updated_at", issue(100+n, fmt.Sprint(n), at, at))
+		h.putEntry(issuesOf, "updated_at", newIssue(100+n, fmt.Sprint(n), at, at))
 	}
-	got, err := w.poll()
+	got, err := w.pollOnce()
 	if err != nil || len(got) != 75 {
 		t.Errorf("%d of 75 fired, %v", len(got), err)
 	}
-	h.do(func() { h.link = "https://evil.example/steal" })
-	h.put(issuesOf, "updated_at", issue(999, "x", now.Add(time.Second), now.Add(time.Second)))
-	w.want("o/r: issue opened #999: x (ada)")
+	h.withLock(func() { h.link = "https://evil.example/steal" })
+	h.putEntry(issuesOf, "updated_at", newIssue(999, "x", now.Add(time.Second), now.Add(time.Second)))
+	w.expectSignals("o/r: issue opened #999: x (ada)")
 	for _, r := range w.net.Heard() {
 		if r.Host != "git.example.com" {
 			t.Errorf("a request went to %s", r.Host)
@@ -176,21 +176,21 @@ func TestReleasesRunsEvents(t *testing.T) {
 		h.lists["/repos/o/r/"+p] = nil
 	}
 	w := newWatch(t, h, `,"what":["releases","failures","events"],"branch":"main"`)
-	w.want()
+	w.expectSignals()
 	now := time.Now().Add(time.Second)
-	h.put("/repos/o/r/releases", "created_at", map[string]any{"id": 1, "tag_name": "v2", "name": "Two", "created_at": stamp(now), "published_at": stamp(now), "author": map[string]any{"login": "ada"}})
-	h.put("/repos/o/r/releases", "created_at", map[string]any{"id": 2, "tag_name": "v3", "created_at": stamp(now), "draft": true})
-	h.put("/repos/o/r/actions/runs", "created_at", run(7, "success", now))
-	h.put("/repos/o/r/actions/runs", "created_at", run(8, "failure", now))
-	h.put("/repos/o/r/events", "created_at", map[string]any{
-		"id": "55", "type": "IssueCommentEvent", "actor": map[string]any{"login": "eve"}, "created_at": stamp(now),
+	h.putEntry("/repos/o/r/releases", "created_at", map[string]any{"id": 1, "tag_name": "v2", "name": "Two", "created_at": formatTime(now), "published_at": formatTime(now), "author": map[string]any{"login": "ada"}})
+	h.putEntry("/repos/o/r/releases", "created_at", map[string]any{"id": 2, "tag_name": "v3", "created_at": formatTime(now), "draft": true})
+	h.putEntry("/repos/o/r/actions/runs", "created_at", newRun(7, "success", now))
+	h.putEntry("/repos/o/r/actions/runs", "created_at", newRun(8, "failure", now))
+	h.putEntry("/repos/o/r/events", "created_at", map[string]any{
+		"id": "55", "type": "IssueCommentEvent", "actor": map[string]any{"login": "eve"}, "created_at": formatTime(now),
 		"payload": map[string]any{"action": "created", "issue": map[string]any{"number": 9, "title": "A question"}},
 	})
-	w.want("o/r: release: v2 Two (ada)", "o/r: run failed: CI on main: fix (bob)", "o/r: issue comment created #9: A question (eve)")
-	again := run(8, "failure", now.Add(time.Second))
+	w.expectSignals("o/r: release: v2 Two (ada)", "o/r: run failed: CI on main: fix (bob)", "o/r: issue comment created #9: A question (eve)")
+	again := newRun(8, "failure", now.Add(time.Second))
 	again["run_attempt"] = 2
-	h.put("/repos/o/r/actions/runs", "created_at", again)
-	w.want("o/r: run failed: CI on main: fix (bob)")
+	h.putEntry("/repos/o/r/actions/runs", "created_at", again)
+	w.expectSignals("o/r: run failed: CI on main: fix (bob)")
 	if !strings.Contains(strings.Join(h.asked, " "), "branch=main") {
 		t.Error("no request names the branch")
 	}
@@ -203,28 +203,28 @@ func TestPoll_RunThatEndsLate(t *testing.T) {
 	h.perMax = 2
 	begun, now := time.Now().Add(-3*time.Hour), time.Now()
 	slow := func(id int, status, conclusion string, ended time.Time) {
-		r := run(id, conclusion, begun)
-		r["status"], r["updated_at"] = status, stamp(ended)
-		h.put(path, "created_at", r)
+		r := newRun(id, conclusion, begun)
+		r["status"], r["updated_at"] = status, formatTime(ended)
+		h.putEntry(path, "created_at", r)
 	}
 	slow(1, "in_progress", "", begun)
 	slow(2, "queued", "", begun)
 	w := newWatch(t, h, `,"what":["runs"]`)
-	w.want()
+	w.expectSignals()
 	for id := range 4 {
-		h.put(path, "created_at", run(10+id, "success", now.Add(time.Second)))
+		h.putEntry(path, "created_at", newRun(10+id, "success", now.Add(time.Second)))
 	}
-	if said, err := w.poll(); err != nil || len(said) != 4 {
+	if said, err := w.pollOnce(); err != nil || len(said) != 4 {
 		t.Fatal(said, err)
 	}
 	slow(1, "completed", "failure", now.Add(2*time.Second))
-	w.want("o/r: run failed: CI on main: fix (bob)")
-	h.put(path, "created_at", run(20, "success", now.Add(2*time.Hour)))
-	w.want("o/r: run success: CI on main: fix (bob)")
+	w.expectSignals("o/r: run failed: CI on main: fix (bob)")
+	h.putEntry(path, "created_at", newRun(20, "success", now.Add(2*time.Hour)))
+	w.expectSignals("o/r: run success: CI on main: fix (bob)")
 	slow(2, "completed", "success", now.Add(3*time.Hour))
-	w.want("o/r: run success: CI on main: fix (bob)")
-	h.do(func() { h.asked = nil })
-	w.want()
+	w.expectSignals("o/r: run success: CI on main: fix (bob)")
+	h.withLock(func() { h.asked = nil })
+	w.expectSignals()
 	if len(h.asked) != 1 {
 		t.Errorf("polled %v after all watchers ended", h.asked)
 	}
@@ -235,18 +235,18 @@ func TestPoll_TooManyEvents(t *testing.T) {
 	h := newHub()
 	h.perMax = 1
 	old := time.Now().AddDate(0, 0, -1)
-	h.put(issuesOf, "updated_at", issue(1, "old", old, old))
+	h.putEntry(issuesOf, "updated_at", newIssue(1, "old", old, old))
 	w := newWatch(t, h, `,"what":["issues"]`)
-	w.want()
+	w.expectSignals()
 	for n := range 40 {
 		at := time.Now().Add(time.Duration(n+1) * time.Second)
-		h.put(issuesOf, "updated_at", issue(100+n, "x", at, at))
+		h.putEntry(issuesOf, "updated_at", newIssue(100+n, "x", at, at))
 	}
-	said, err := w.poll()
+	said, err := w.pollOnce()
 	if err != nil || len(said) != 31 || !strings.Contains(said[30], "read only the newest issues") {
 		t.Errorf("%d, %q, %v", len(said), said, err)
 	}
-	w.want()
+	w.expectSignals()
 }
 
 // All events before the first poll fire, regardless of their number.
@@ -255,12 +255,12 @@ func TestPoll_ManyEventsBeforeTheFirstPoll(t *testing.T) {
 	h.perMax = 10
 	w := newWatch(t, h, `,"what":["issues"]`)
 	old := w.p.Begun.AddDate(0, 0, -1)
-	h.put(issuesOf, "updated_at", issue(1, "old", old, old))
+	h.putEntry(issuesOf, "updated_at", newIssue(1, "old", old, old))
 	for n := range 35 {
 		at := w.p.Begun.Add(time.Duration(n+1) * time.Millisecond)
-		h.put(issuesOf, "updated_at", issue(100+n, "x", at, at))
+		h.putEntry(issuesOf, "updated_at", newIssue(100+n, "x", at, at))
 	}
-	if said, err := w.poll(); err != nil || len(said) != 35 {
+	if said, err := w.pollOnce(); err != nil || len(said) != 35 {
 		t.Errorf("%d of 35 fired, %v", len(said), err)
 	}
 }
@@ -285,7 +285,7 @@ func TestLimits(t *testing.T) {
 			h := newHub()
 			h.lists[issuesOf] = nil
 			c.set(h)
-			_, err := newWatch(t, h, `,"what":["issues"]`+c.config).poll()
+			_, err := newWatch(t, h, `,"what":["issues"]`+c.config).pollOnce()
 			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "s3cret") {
 				t.Fatalf("%v", err)
 			}
@@ -306,7 +306,7 @@ func TestToken(t *testing.T) {
 	h := newHub()
 	h.token, h.lists[issuesOf] = "s3cret", nil
 	w := newWatch(t, h, `,"what":["issues"],"token":"env:GOOD"`)
-	w.want()
+	w.expectSignals()
 	reach, err := github.New().Reach(json.RawMessage(`{"repo":"o/r","token":"env:GOOD"}`))
 	if err != nil || len(reach.Secrets) != 1 || len(reach.URLs) != 3 || !strings.HasPrefix(reach.URLs[0], "https://api.github.com/repos/o/r/issues") {
 		t.Errorf("%+v, %v", reach, err)
@@ -319,11 +319,11 @@ func TestClocks(t *testing.T) {
 		h := newHub()
 		h.skew, h.lists[issuesOf] = skew, nil
 		there := func(d time.Duration) time.Time { return time.Now().Add(skew + d) }
-		h.put(issuesOf, "updated_at", issue(1, "before", there(-time.Minute), there(-time.Minute)))
+		h.putEntry(issuesOf, "updated_at", newIssue(1, "before", there(-time.Minute), there(-time.Minute)))
 		w := newWatch(t, h, `,"what":["issues"]`)
-		_, _ = w.poll()
-		h.put(issuesOf, "updated_at", issue(2, "after", there(2*time.Second), there(2*time.Second)))
-		w.want("o/r: issue opened #2: after (ada)")
+		_, _ = w.pollOnce()
+		h.putEntry(issuesOf, "updated_at", newIssue(2, "after", there(2*time.Second), there(2*time.Second)))
+		w.expectSignals("o/r: issue opened #2: after (ada)")
 	}
 }
 
@@ -331,7 +331,7 @@ func TestPast(t *testing.T) {
 	h := newHub()
 	now := time.Now()
 	for n, ago := range []time.Duration{time.Hour, 48 * time.Hour, 30 * 24 * time.Hour} {
-		h.put(issuesOf, "updated_at", issue(n, fmt.Sprint("ago ", ago), now.Add(-ago), now.Add(-ago)))
+		h.putEntry(issuesOf, "updated_at", newIssue(n, fmt.Sprint("ago ", ago), now.Add(-ago), now.Add(-ago)))
 	}
 	past, err := newWatch(t, h, `,"what":["issues"]`).newPolled().(watchers.Historian).Past(t.Context(), now.AddDate(0, 0, -7))
 	if err != nil || len(past) != 2 || !strings.Contains(past[0].Text, "48h") {

@@ -34,14 +34,14 @@ func newHub() *fakeGitHub {
 	return &fakeGitHub{lists: map[string][]map[string]any{}, limit: -1, perMax: 100}
 }
 
-func (h *fakeGitHub) do(fn func()) {
+func (h *fakeGitHub) withLock(fn func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	fn()
 }
 
-// put adds or replaces an entry and keeps the list sorted as GitHub does.
-func (h *fakeGitHub) put(path string, by string, e map[string]any) {
+// putEntry adds or replaces an entry and keeps the list sorted as GitHub does.
+func (h *fakeGitHub) putEntry(path string, by string, e map[string]any) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	id := fmt.Sprint(e["id"], e["number"])
@@ -135,18 +135,18 @@ func (h *fakeGitHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(text)
 }
 
-func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
+func formatTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
 
-func issue(n int, title string, created, updated time.Time) map[string]any {
+func newIssue(n int, title string, created, updated time.Time) map[string]any {
 	return map[string]any{
-		"number": n, "title": title, "user": map[string]any{"login": "ada"}, "created_at": stamp(created), "updated_at": stamp(updated),
+		"number": n, "title": title, "user": map[string]any{"login": "ada"}, "created_at": formatTime(created), "updated_at": formatTime(updated),
 		"html_url": fmt.Sprintf("https://github.com/o/r/issues/%d", n), "labels": []map[string]any{{"name": "bug"}},
 	}
 }
 
-func run(id int, conclusion string, at time.Time) map[string]any {
+func newRun(id int, conclusion string, at time.Time) map[string]any {
 	return map[string]any{
 		"id": id, "run_attempt": 1, "name": "CI", "display_title": "fix", "head_branch": "main", "status": "completed", "conclusion": conclusion,
-		"created_at": stamp(at), "updated_at": stamp(at), "actor": map[string]any{"login": "bob"},
+		"created_at": formatTime(at), "updated_at": formatTime(at), "actor": map[string]any{"login": "bob"},
 	}
 }

@@ -24,7 +24,7 @@ type fakeResources struct {
 	reads int
 }
 
-func (s *fakeResources) set(uri, text string) {
+func (s *fakeResources) setText(uri, text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.texts == nil {
@@ -65,7 +65,7 @@ func TestConformance(t *testing.T) {
 			return json.RawMessage(fmt.Sprintf(`{"server":"files","uri":"memo://%s"}`, strings.NewReplacer("/", "-", " ", "_", ",", "").Replace(t.Name())))
 		},
 		Bad:     []string{`{}`, `{"server":"files"}`, `{"uri":"memo://x"}`, `{"server":"files","uri":"two words"}`, `{"server":"other","uri":"memo://x"}`},
-		Provoke: func(_ *testing.T, config json.RawMessage, n int) { s.set(uriOf(config), fmt.Sprint("version ", n)) },
+		Provoke: func(_ *testing.T, config json.RawMessage, n int) { s.setText(uriOf(config), fmt.Sprint("version ", n)) },
 		Polled:  true, Timeless: true, Merges: true, Resources: s,
 		Fail: func(_ *testing.T, on bool) {
 			s.mu.Lock()
@@ -80,7 +80,7 @@ func TestPoll(t *testing.T) {
 	p := watchers.Progress{First: true}
 	var said []string
 	for _, text := range []string{"a\nb", "a\nb", "a\nurgent: c", "a\nd", "a\nurgent: c"} {
-		s.set("memo://x", text)
+		s.setText("memo://x", text)
 		made, err := mcpresource.New().New(watchers.Spec{Config: json.RawMessage(`{"server":"files","uri":"memo://x","words":["urgent"]}`)}, watchers.Deps{Resources: s})
 		if err != nil {
 			t.Fatal(err)
@@ -107,7 +107,7 @@ func TestPoll(t *testing.T) {
 func TestAnnouncements(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &fakeResources{}
-		s.set("memo://x", "one")
+		s.setText("memo://x", "one")
 		st := watcherstest.Open(t, mcpresource.New())
 		sink := watcherstest.NewSink(st)
 		opt := watcherstest.Options(st, sink, mcpresource.New())
@@ -128,7 +128,7 @@ func TestAnnouncements(t *testing.T) {
 			fired int
 			reads int
 		}{{"one", time.Second, 0, 1}, {"two", time.Second, 0, 1}, {"two", 10 * time.Second, 1, 2}, {"three", 10 * time.Second, 2, 3}} {
-			s.set("memo://x", step.text)
+			s.setText("memo://x", step.text)
 			if step.reads > 1 || step.text == "two" {
 				for range 1000 {
 					m.AnnounceChange(topic)

@@ -27,7 +27,7 @@ type site struct {
 	same  int
 }
 
-func (s *site) set(name, body string) {
+func (s *site) setPage(name, body string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.pages == nil {
@@ -75,7 +75,7 @@ func TestConformance(t *testing.T) {
 		New: func() watchers.Driver { return page.New() },
 		Config: func(t *testing.T) json.RawMessage {
 			name := strings.NewReplacer("/", "-", " ", "_", ",", "").Replace(t.Name())
-			s.set(name, `<html><body><p id="n">version none</p></body></html>`)
+			s.setPage(name, `<html><body><p id="n">version none</p></body></html>`)
 			return json.RawMessage(fmt.Sprintf(`{"url":"https://shop.example.com/%s","select":"#n"}`, name))
 		},
 		Bad: []string{
@@ -83,7 +83,7 @@ func TestConformance(t *testing.T) {
 			`{"url":"https://example.com/","select":"p","from":"x"}`,
 		},
 		Provoke: func(_ *testing.T, config json.RawMessage, n int) {
-			s.set(nameOf(config), fmt.Sprintf(`<html><body><p id="n">version %d</p><p>%d visitors</p></body></html>`, n, n*n))
+			s.setPage(nameOf(config), fmt.Sprintf(`<html><body><p id="n">version %d</p><p>%d visitors</p></body></html>`, n, n*n))
 		},
 		Polled: true, Timeless: true, Merges: true, Network: net.Client(t),
 		Fail: func(_ *testing.T, on bool) {
@@ -102,7 +102,7 @@ func pollVersions(t *testing.T, s *site, config string, versions ...string) (sai
 	client := safehttptest.New(t, s).Client(t)
 	p := watchers.Progress{First: true}
 	for _, v := range versions {
-		s.set("p", v)
+		s.setPage("p", v)
 		made, err := page.New().New(watchers.Spec{Config: json.RawMessage(`{"url":"https://shop.example.com/p"` + config + `}`)}, watchers.Deps{Network: client})
 		if err != nil {
 			t.Fatal(err)
@@ -186,7 +186,7 @@ func TestPoll_ChangeAfterAPause(t *testing.T) {
 	for life := range 2 {
 		p, told := watchers.Progress{First: true, Begun: time.Now().Add(time.Duration(life) * time.Hour)}, 0
 		for _, v := range []string{"<p>sold out</p>", "<p>in stock</p>"} {
-			s.set("p", v)
+			s.setPage("p", v)
 			made, err := page.New().New(watchers.Spec{Config: json.RawMessage(`{"url":"https://shop.example.com/p"}`)}, watchers.Deps{Network: client})
 			if err != nil {
 				t.Fatal(err)

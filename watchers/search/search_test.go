@@ -21,7 +21,7 @@ type service struct {
 	fails   bool
 }
 
-func (s *service) add(query string, r watchers.SearchResult) {
+func (s *service) addResult(query string, r watchers.SearchResult) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.results == nil {
@@ -30,7 +30,7 @@ func (s *service) add(query string, r watchers.SearchResult) {
 	s.results[query] = append(s.results[query], r)
 }
 
-func (s *service) find(ctx context.Context, query string, _ int) ([]watchers.SearchResult, error) {
+func (s *service) findResults(ctx context.Context, query string, _ int) ([]watchers.SearchResult, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.fails {
@@ -51,9 +51,9 @@ func TestConformance(t *testing.T) {
 		Provoke: func(_ *testing.T, config json.RawMessage, n int) {
 			var c struct{ Query string }
 			_ = json.Unmarshal(config, &c)
-			s.add(c.Query, watchers.SearchResult{Title: "About " + c.Query, URL: fmt.Sprintf("https://boiler.example/%d", n)})
+			s.addResult(c.Query, watchers.SearchResult{Title: "About " + c.Query, URL: fmt.Sprintf("https://boiler.example/%d", n)})
 		},
-		Polled: true, Timeless: true, Search: s.find,
+		Polled: true, Timeless: true, Search: s.findResults,
 		Fail: func(_ *testing.T, on bool) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
@@ -65,9 +65,9 @@ func TestConformance(t *testing.T) {
 func TestPoll_FiresForRelevantPages(t *testing.T) {
 	s := &service{}
 	for i, title := range []string{"Lighthouse restoration begins", "Cheap lamps", "Restoration of a lighthouse sold as art", "The lighthouse restoration in June"} {
-		s.add("lighthouse restoration", watchers.SearchResult{Title: title, URL: fmt.Sprintf("https://a.example/%d/#top", i)})
+		s.addResult("lighthouse restoration", watchers.SearchResult{Title: title, URL: fmt.Sprintf("https://a.example/%d/#top", i)})
 	}
-	made, err := search.New().New(watchers.Spec{Config: json.RawMessage(`{"query":"lighthouse restoration","except":["art"]}`)}, watchers.Deps{Search: s.find})
+	made, err := search.New().New(watchers.Spec{Config: json.RawMessage(`{"query":"lighthouse restoration","except":["art"]}`)}, watchers.Deps{Search: s.findResults})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ func TestAccount_ExtraWordChangesThePlan(t *testing.T) {
 		if p.outcome != act || !g.changesRecords(p) {
 			return "", false
 		}
-		said := describe(p) + p.say
+		said := describePlan(p) + p.say
 		if p.question != nil {
 			said += p.question.text
 		}

@@ -27,14 +27,14 @@ func TestQuestions_FindFacts(t *testing.T) {
 	for _, tc := range tests {
 		t.Run(tc.question, func(t *testing.T) {
 			c := newConversation(t)
-			if calls := c.hear(tc.question); len(calls) != 1 || calls[0].Name != "recall" {
+			if calls := c.hearText(tc.question); len(calls) != 1 || calls[0].Name != "recall" {
 				t.Fatalf("%q led to %v, want recall", tc.question, calls)
 			}
 			list := preface + " " + tc.facts + "."
 			if strings.Contains(tc.facts, "\n") {
 				list = preface + "\n- " + tc.facts
 			}
-			got := c.result(list)
+			got := c.answerCalls(list)
 			if tc.want == "" && len(got.Calls()) == 0 || tc.want != "" && !strings.Contains(got.Text(), tc.want) {
 				t.Errorf("%q was answered from %q with %q, want %q", tc.question, tc.facts, got.Text(), tc.want)
 			}
@@ -61,11 +61,11 @@ func TestQuestions_WithoutIntentAreSearched(t *testing.T) {
 	for _, tc := range tests {
 		t.Run(tc.question, func(t *testing.T) {
 			c := newConversation(t)
-			if calls := c.hear(tc.question); len(calls) != 1 || calls[0].Name != "search_knowledge" {
+			if calls := c.hearText(tc.question); len(calls) != 1 || calls[0].Name != "search_knowledge" {
 				t.Fatalf("%q led to %v, want search_knowledge", tc.question, calls)
 			}
-			c.result(found)
-			if got := c.say(); !strings.Contains(got, tc.want) || strings.Contains(got, tc.not) {
+			c.answerCalls(found)
+			if got := c.lastText(); !strings.Contains(got, tc.want) || strings.Contains(got, tc.not) {
 				t.Errorf("%q was answered with %q, want %q", tc.question, got, tc.want)
 			}
 		})
@@ -74,9 +74,9 @@ func TestQuestions_WithoutIntentAreSearched(t *testing.T) {
 
 func TestQuestions_ReportFailedSearch(t *testing.T) {
 	c := newConversation(t)
-	c.hear("who borrowed my drill")
-	c.result("error: error unavailable: the store is locked; try again")
-	if got := c.say(); !strings.Contains(got, "the store is locked") {
+	c.hearText("who borrowed my drill")
+	c.answerCalls("error: error unavailable: the store is locked; try again")
+	if got := c.lastText(); !strings.Contains(got, "the store is locked") {
 		t.Errorf("answer after a failed search = %q", got)
 	}
 }
@@ -88,18 +88,18 @@ func TestQuestions_AboutTheLastRecord(t *testing.T) {
 	} {
 		t.Run(question, func(t *testing.T) {
 			c := newConversation(t)
-			c.hear("remind me to call the landlord at 5pm tomorrow")
-			c.result("I will remind you tomorrow at 17:00: call the landlord.")
-			if calls := c.hear(question); len(calls) != 1 || calls[0].Name != "list_reminders" {
-				t.Fatalf("%q led to %v and %q, want list_reminders", question, calls, c.say())
+			c.hearText("remind me to call the landlord at 5pm tomorrow")
+			c.answerCalls("I will remind you tomorrow at 17:00: call the landlord.")
+			if calls := c.hearText(question); len(calls) != 1 || calls[0].Name != "list_reminders" {
+				t.Fatalf("%q led to %v and %q, want list_reminders", question, calls, c.lastText())
 			}
-			c.result("- call the landlord (tomorrow at 17:00)")
-			if got := c.say(); !strings.Contains(got, "landlord (tomorrow at 17:00)") {
+			c.answerCalls("- call the landlord (tomorrow at 17:00)")
+			if got := c.lastText(); !strings.Contains(got, "landlord (tomorrow at 17:00)") {
 				t.Errorf("answer to %q = %q", question, got)
 			}
 			alone := newConversation(t)
-			if calls := alone.hear(question); len(calls) == 0 && strings.Contains(alone.say(), "I found no answer") {
-				t.Errorf("answer to %q without a record = %q, although nothing was searched", question, alone.say())
+			if calls := alone.hearText(question); len(calls) == 0 && strings.Contains(alone.lastText(), "I found no answer") {
+				t.Errorf("answer to %q without a record = %q, although nothing was searched", question, alone.lastText())
 			}
 		})
 	}
@@ -118,9 +118,9 @@ func TestQuestions_ListsOfOneSubject(t *testing.T) {
 		"do i have anything else i need to do":           `list_tasks{}`,
 		"is there anything we still need to do for Ella": `list_tasks{"query":"Ella"}`,
 	} {
-		t.Run(sentence, func(t *testing.T) { want(t, newConversation(t).hear(sentence), expected) })
+		t.Run(sentence, func(t *testing.T) { expectCalls(t, newConversation(t).hearText(sentence), expected) })
 	}
-	want(t, newConversation(t).hear("what time am i meeting nadja"), `list_reminders{"query":"nadja"}`, `list_tasks{"query":"nadja"}`, `read_calendar{"days_ahead":92,"query":"nadja"}`)
+	expectCalls(t, newConversation(t).hearText("what time am i meeting nadja"), `list_reminders{"query":"nadja"}`, `list_tasks{"query":"nadja"}`, `read_calendar{"days_ahead":92,"query":"nadja"}`)
 }
 
 func TestFacts_AreStoredOrOffered(t *testing.T) {
@@ -137,7 +137,7 @@ func TestFacts_AreStoredOrOffered(t *testing.T) {
 		"our wifi is called Foxhole":               "our wifi is called Foxhole",
 		"i parked on level 3 near the blue pillar": "I parked on level 3 near the blue pillar",
 	} {
-		t.Run(said, func(t *testing.T) { want(t, newConversation(t).hear(said), `remember{"text":"`+stored+`"}`) })
+		t.Run(said, func(t *testing.T) { expectCalls(t, newConversation(t).hearText(said), `remember{"text":"`+stored+`"}`) })
 	}
 	for said, stored := range map[string]string{
 		"i never eat fish":               "I never eat fish",
@@ -153,22 +153,22 @@ func TestFacts_AreStoredOrOffered(t *testing.T) {
 	} {
 		t.Run(said, func(t *testing.T) {
 			c := newConversation(t)
-			if calls := c.hear(said); len(calls) > 0 || !strings.HasPrefix(c.say(), "Should I remember that ") {
-				t.Fatalf("%q led to %v and %q, want an offer", said, calls, c.say())
+			if calls := c.hearText(said); len(calls) > 0 || !strings.HasPrefix(c.lastText(), "Should I remember that ") {
+				t.Fatalf("%q led to %v and %q, want an offer", said, calls, c.lastText())
 			}
-			want(t, c.hear("yes"), `remember{"text":"`+stored+`"}`)
+			expectCalls(t, c.hearText("yes"), `remember{"text":"`+stored+`"}`)
 		})
 	}
 	for _, said := range []string{"i take the car today", "do i eat fish?", "i might go vegan", "i support you", "if i take the bus tell me", "he weighs the flour", "i take my pill at 8", "is Nadja vegan", "maybe i am vegan", "i want to wear size 40", "our meeting is called off", "i am deaf to that", "my cat weighs a lot"} {
 		t.Run(said, func(t *testing.T) {
 			c := newConversation(t)
-			for _, call := range c.hear(said) {
+			for _, call := range c.hearText(said) {
 				if call.Name == "remember" {
 					t.Errorf("%q was stored", said)
 				}
 			}
-			if strings.HasPrefix(c.say(), "Should I remember") {
-				t.Errorf("%q led to %q", said, c.say())
+			if strings.HasPrefix(c.lastText(), "Should I remember") {
+				t.Errorf("%q led to %q", said, c.lastText())
 			}
 		})
 	}
@@ -177,8 +177,8 @@ func TestFacts_AreStoredOrOffered(t *testing.T) {
 func TestFacts_OfAPersonReplaceNoOtherValue(t *testing.T) {
 	for _, said := range []string{"he's my son", "hes my son", "he is my son"} {
 		c := newConversation(t)
-		c.hear("Jonas weighs 14 kilos")
-		c.result(`I will remember "Jonas weighs 14 kilos".`)
-		want(t, c.hear(said), `remember{"text":"Jonas is my son"}`)
+		c.hearText("Jonas weighs 14 kilos")
+		c.answerCalls(`I will remember "Jonas weighs 14 kilos".`)
+		expectCalls(t, c.hearText(said), `remember{"text":"Jonas is my son"}`)
 	}
 }

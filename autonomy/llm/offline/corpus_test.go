@@ -68,15 +68,15 @@ func readCorpus(t *testing.T, name string) []sample {
 	return out
 }
 
-// check describes the error in the model's answer, or returns "" if the answer is correct.
-func (s sample) check(t *testing.T, b *Model) string {
+// checkAnswer describes the error in the model's answer, or returns "" if the answer is correct.
+func (s sample) checkAnswer(t *testing.T, b *Model) string {
 	t.Helper()
 	now := corpusTime(t)
 	p := b.grammar().planRequests(s.sentence, now, 0)
 	kinds := map[requestOutcome]string{ask: "ASK", chat: "CHAT", unknown: "UNKNOWN"}
 	if !strings.HasPrefix(s.expected, "[") {
 		if got := kinds[p.outcome]; got != s.expected || len(p.calls) > 0 {
-			return fmt.Sprintf("want %s, got %s", s.expected, describe(p))
+			return fmt.Sprintf("want %s, got %s", s.expected, describePlan(p))
 		}
 		return ""
 	}
@@ -84,14 +84,14 @@ func (s sample) check(t *testing.T, b *Model) string {
 	if err := json.Unmarshal([]byte(s.expected), &want); err != nil {
 		t.Fatalf("line %d: %v", s.line, err)
 	}
-	r := request(now, userMessage(s.sentence))
+	r := newRequest(now, userMessage(s.sentence))
 	got, err := llm.Collect(b.Stream(t.Context(), r))
 	if err != nil {
 		t.Fatal(err)
 	}
 	calls := got.Calls()
 	if len(calls) != len(want) {
-		return fmt.Sprintf("want %s, got %s", s.expected, describe(p))
+		return fmt.Sprintf("want %s, got %s", s.expected, describePlan(p))
 	}
 	for i, w := range want {
 		var args map[string]any
@@ -99,13 +99,13 @@ func (s sample) check(t *testing.T, b *Model) string {
 			return err.Error()
 		}
 		if calls[i].Name != w.Name || !sameArgs(w.Args, args) {
-			return fmt.Sprintf("want %s, got %s", s.expected, describe(p))
+			return fmt.Sprintf("want %s, got %s", s.expected, describePlan(p))
 		}
 	}
 	return ""
 }
 
-func describe(p plan) string {
+func describePlan(p plan) string {
 	if len(p.calls) == 0 {
 		name := "nothing"
 		if p.intent != nil {
@@ -123,7 +123,7 @@ func describe(p plan) string {
 // sameArgs compares the expected keys; unexpected times must be missing.
 func sameArgs(want, got map[string]any) bool {
 	for k, v := range want {
-		if !reflect.DeepEqual(normal(v), normal(got[k])) {
+		if !reflect.DeepEqual(normalizeValue(v), normalizeValue(got[k])) {
 			return false
 		}
 	}
@@ -135,20 +135,20 @@ func sameArgs(want, got map[string]any) bool {
 	return true
 }
 
-func normal(v any) any {
+func normalizeValue(v any) any {
 	switch v := v.(type) {
 	case string:
 		return strings.TrimRight(strings.ToLower(strings.TrimSpace(v)), ".!?,;:")
 	case []any:
 		out := make([]any, len(v))
 		for i, x := range v {
-			out[i] = normal(x)
+			out[i] = normalizeValue(x)
 		}
 		return out
 	case map[string]any:
 		out := map[string]any{}
 		for k, x := range v {
-			out[k] = normal(x)
+			out[k] = normalizeValue(x)
 		}
 		return out
 	}
@@ -168,8 +168,8 @@ var allTools = []string{
 	"create_goal", "list_goals", "update_goal", "pause_goal", "complete_goal", "delete_goal", "run_command",
 }
 
-// request returns a request that offers every tool.
-func request(now time.Time, messages ...llm.Message) llm.Request {
+// newRequest returns a request that offers every tool.
+func newRequest(now time.Time, messages ...llm.Message) llm.Request {
 	return requestWithTools(now, allTools, messages...)
 }
 
@@ -193,7 +193,7 @@ func TestCorpus(t *testing.T) {
 	}
 	for _, s := range samples {
 		t.Run(s.sentence, func(t *testing.T) {
-			if wrong := s.check(t, b); wrong != "" {
+			if wrong := s.checkAnswer(t, b); wrong != "" {
 				t.Errorf("line %d: %s", s.line, wrong)
 			}
 		})
@@ -208,7 +208,7 @@ func TestHeldOut(t *testing.T) {
 	samples := readCorpus(t, "testdata/heldout.tsv")
 	right, calls, callsRight := 0, 0, 0
 	for _, s := range samples {
-		wrong := s.check(t, b)
+		wrong := s.checkAnswer(t, b)
 		if strings.HasPrefix(s.expected, "[") {
 			calls++
 			if wrong == "" {
@@ -230,7 +230,7 @@ func TestExamples(t *testing.T) {
 			t.Run(ex, func(t *testing.T) {
 				p := g.planRequests(ex, corpusTime(t), 0)
 				if p.intent == nil || p.intent.name != in.name || p.outcome == unknown {
-					t.Errorf("example %q of %s is parsed as %s", ex, in.name, describe(p))
+					t.Errorf("example %q of %s is parsed as %s", ex, in.name, describePlan(p))
 				}
 			})
 		}

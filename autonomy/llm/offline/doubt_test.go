@@ -31,7 +31,7 @@ func TestDoubt_AsksInsteadOfActing(t *testing.T) {
 	} {
 		p := g.planRequests(said, now, 0)
 		if p.outcome != ask || len(p.calls) > 0 || p.question == nil || !strings.Contains(p.question.text, question) {
-			t.Errorf("%q leads to %s, want the question %q", said, describe(p), question)
+			t.Errorf("%q leads to %s, want the question %q", said, describePlan(p), question)
 		}
 	}
 	for _, said := range []string{
@@ -39,7 +39,7 @@ func TestDoubt_AsksInsteadOfActing(t *testing.T) {
 		"tomorrow i have yoga at 7 and a dentist appointment at 11", "dentist moved to thursday 2:30, can you update that",
 	} {
 		if p := g.planRequests(said, now, 0); len(p.calls) > 0 || p.question != nil {
-			t.Errorf("%q leads to %s, want no action and no offer", said, describe(p))
+			t.Errorf("%q leads to %s, want no action and no offer", said, describePlan(p))
 		}
 	}
 }
@@ -128,15 +128,15 @@ func TestDialogue_AsksWhichOne(t *testing.T) {
 			c := newConversation(t)
 			var got []string
 			for i, said := range tc.said {
-				calls := c.hear(said)
+				calls := c.hearText(said)
 				if i == len(tc.said)-1 {
-					want(t, calls, tc.want...)
+					expectCalls(t, calls, tc.want...)
 					break
 				}
 				if len(calls) > 0 {
-					c.result(slices.Repeat([]string{"OK"}, len(calls))...)
+					c.answerCalls(slices.Repeat([]string{"OK"}, len(calls))...)
 				}
-				got = append(got, c.say())
+				got = append(got, c.lastText())
 			}
 			if len(got) > 0 && !strings.Contains(got[len(got)-1], tc.reply) {
 				t.Errorf("reply before the last message = %q, want %q", got[len(got)-1], tc.reply)
@@ -147,10 +147,10 @@ func TestDialogue_AsksWhichOne(t *testing.T) {
 
 func TestDialogue_AsksForAnotherJoke(t *testing.T) {
 	c := newConversation(t)
-	c.hear("tell me a joke")
-	refusal := c.say()
-	want(t, c.hear("another one"))
-	if c.say() != refusal {
-		t.Errorf("reply = %q, want %q", c.say(), refusal)
+	c.hearText("tell me a joke")
+	refusal := c.lastText()
+	expectCalls(t, c.hearText("another one"))
+	if c.lastText() != refusal {
+		t.Errorf("reply = %q, want %q", c.lastText(), refusal)
 	}
 }

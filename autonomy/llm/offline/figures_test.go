@@ -49,7 +49,7 @@ func TestFigures(t *testing.T) {
 	} {
 		p := g.planRequests(said, corpusTime(t), 0)
 		if len(p.calls) > 0 || !regexp.MustCompile(want).MatchString(p.say) {
-			t.Errorf("%q: %s, want %s", said, describe(p), want)
+			t.Errorf("%q: %s, want %s", said, describePlan(p), want)
 		}
 	}
 	for said, want := range map[string]string{
@@ -58,8 +58,8 @@ func TestFigures(t *testing.T) {
 		"what's the exchange rate from usd to eur": `convert_currency {"amount":1,"from":"USD","to":"EUR"}`,
 		"100 euros in yen":                         `convert_currency {"amount":100,"from":"EUR","to":"JPY"}`,
 	} {
-		if p := g.planRequests(said, corpusTime(t), 0); describe(p) != want {
-			t.Errorf("%q: %s, want %s", said, describe(p), want)
+		if p := g.planRequests(said, corpusTime(t), 0); describePlan(p) != want {
+			t.Errorf("%q: %s, want %s", said, describePlan(p), want)
 		}
 	}
 }

@@ -56,13 +56,13 @@ func TestFollowUps(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			c := newConversation(t)
 			for _, s := range tc.said[:len(tc.said)-1] {
-				if calls := c.hear(s); len(calls) > 0 || !strings.HasSuffix(strings.TrimSpace(c.say()), "?") {
-					t.Fatalf("%q led to no question: calls %v, reply %q", s, calls, c.say())
+				if calls := c.hearText(s); len(calls) > 0 || !strings.HasSuffix(strings.TrimSpace(c.lastText()), "?") {
+					t.Fatalf("%q led to no question: calls %v, reply %q", s, calls, c.lastText())
 				}
 			}
-			want(t, c.hear(tc.said[len(tc.said)-1]), tc.want...)
-			if !strings.Contains(c.say(), tc.answers) {
-				t.Errorf("reply = %q", c.say())
+			expectCalls(t, c.hearText(tc.said[len(tc.said)-1]), tc.want...)
+			if !strings.Contains(c.lastText(), tc.answers) {
+				t.Errorf("reply = %q", c.lastText())
 			}
 		})
 	}
@@ -70,16 +70,16 @@ func TestFollowUps(t *testing.T) {
 
 func TestFollowUps_AfterACallInTheSameTurn(t *testing.T) {
 	c := newConversation(t)
-	want(t, c.hear("add a task to buy milk and remind me to cook"), `create_task{"title":"buy milk"}`)
-	c.result("Added.")
-	want(t, c.hear("at 6pm"), `create_reminder{"at":"2026-03-04T18:00:00+02:00","text":"cook"}`)
+	expectCalls(t, c.hearText("add a task to buy milk and remind me to cook"), `create_task{"title":"buy milk"}`)
+	c.answerCalls("Added.")
+	expectCalls(t, c.hearText("at 6pm"), `create_reminder{"at":"2026-03-04T18:00:00+02:00","text":"cook"}`)
 }
 
 func TestFollowUps_AnswerNeedsItsQuestion(t *testing.T) {
 	c := newConversation(t)
-	c.hear("remind me to call mum")
+	c.hearText("remind me to call mum")
 	c.messages[1] = llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Text: "Something else?"}}}
-	if calls := c.hear("tomorrow at 9"); len(calls) > 0 {
+	if calls := c.hearText("tomorrow at 9"); len(calls) > 0 {
 		t.Errorf("an expired question accepted an answer: %v", calls)
 	}
 }
@@ -161,9 +161,9 @@ func TestDialogue(t *testing.T) {
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
 			c := newConversation(t)
-			c.hear(tc.first)
-			c.result(tc.result)
-			want(t, c.hear(tc.second), tc.want...)
+			c.hearText(tc.first)
+			c.answerCalls(tc.result)
+			expectCalls(t, c.hearText(tc.second), tc.want...)
 		})
 	}
 }
@@ -171,29 +171,29 @@ func TestDialogue(t *testing.T) {
 // TestFollowUps_AskForTheHalfOfTheDay: if neither half of the day is likely enough, Hob asks.
 func TestFollowUps_AskForTheHalfOfTheDay(t *testing.T) {
 	c := newConversation(t)
-	c.hear("wake me at 6 tomorrow")
-	c.result("I will remind you tomorrow at 06:00: wake up.")
-	if want(t, c.hear("make it 3")); c.say() != "At 03:00 or at 15:00?" {
-		t.Errorf("reply = %q", c.say())
+	c.hearText("wake me at 6 tomorrow")
+	c.answerCalls("I will remind you tomorrow at 06:00: wake up.")
+	if expectCalls(t, c.hearText("make it 3")); c.lastText() != "At 03:00 or at 15:00?" {
+		t.Errorf("reply = %q", c.lastText())
 	}
-	want(t, c.hear("in the afternoon"), `update_reminder{"at":"15:00","reminder":"wake up"}`)
+	expectCalls(t, c.hearText("in the afternoon"), `update_reminder{"at":"15:00","reminder":"wake up"}`)
 }
 
 // TestUndo_AsksAfterAnotherMessage: after a message that Hob did not understand, "undo that" asks before
 // it undoes an earlier action.
 func TestUndo_AsksAfterAnotherMessage(t *testing.T) {
 	c := newConversation(t)
-	made := c.hear("remind me at 5pm to call mum")
-	c.result("I will remind you today at 17:00: call mum.")
-	c.hear("blah blah zorp")
-	if want(t, c.hear("undo that")); !strings.HasSuffix(c.say(), "set the reminder “call mum”. Should I undo that?") {
-		t.Errorf("reply = %q", c.say())
+	made := c.hearText("remind me at 5pm to call mum")
+	c.answerCalls("I will remind you today at 17:00: call mum.")
+	c.hearText("blah blah zorp")
+	if expectCalls(t, c.hearText("undo that")); !strings.HasSuffix(c.lastText(), "set the reminder “call mum”. Should I undo that?") {
+		t.Errorf("reply = %q", c.lastText())
 	}
-	want(t, c.hear("yes"), `undo{"id":"`+made[0].ID+`"}`)
+	expectCalls(t, c.hearText("yes"), `undo{"id":"`+made[0].ID+`"}`)
 	c = newConversation(t)
-	c.hear("remind me at 5pm to call mum")
-	c.result("I will remind you today at 17:00: call mum.")
-	want(t, c.hear("undo that"), "undo{}")
+	c.hearText("remind me at 5pm to call mum")
+	c.answerCalls("I will remind you today at 17:00: call mum.")
+	expectCalls(t, c.hearText("undo that"), "undo{}")
 }
 
 func TestLists_FixedPairsAreOneItem(t *testing.T) {
@@ -211,7 +211,7 @@ func TestLists_FixedPairsAreOneItem(t *testing.T) {
 		{"start a shopping list with eggs, ham and cheese", "eggs|ham|cheese"},
 	} {
 		var items []string
-		for _, c := range newConversation(t).hear(tc.said) {
+		for _, c := range newConversation(t).hearText(tc.said) {
 			_, item, _ := strings.Cut(string(c.Args), `"title":"`)
 			items = append(items, strings.TrimSuffix(item, `"}`))
 		}
@@ -224,8 +224,8 @@ func TestLists_FixedPairsAreOneItem(t *testing.T) {
 func TestAnswers_AreComplete(t *testing.T) {
 	for _, other := range []string{"is there a meeting at 4 today", "my sister's train gets in at 9:20 tonight", "what have i got on tomorrow at 5?", "the shop closes at 6"} {
 		c := newConversation(t)
-		c.hear("remind me to call mum")
-		for _, call := range c.hear(other) {
+		c.hearText("remind me to call mum")
+		for _, call := range c.hearText(other) {
 			if call.Name == "create_reminder" {
 				t.Errorf("%q was accepted as an answer: %s", other, call.Args)
 			}
@@ -255,8 +255,8 @@ func TestRequests_SecondIsNotDropped(t *testing.T) {
 		{"can you remember things", nil, ""},
 	} {
 		c := newConversation(t)
-		if want(t, c.hear(tc.said), tc.want...); !strings.HasSuffix(c.say(), tc.says) {
-			t.Errorf("%q: reply %q", tc.said, c.say())
+		if expectCalls(t, c.hearText(tc.said), tc.want...); !strings.HasSuffix(c.lastText(), tc.says) {
+			t.Errorf("%q: reply %q", tc.said, c.lastText())
 		}
 	}
 }
@@ -264,7 +264,7 @@ func TestRequests_SecondIsNotDropped(t *testing.T) {
 // A lead such as "10 minutes before" at the end of a free text is not part of a task.
 func TestRequests_LeadTimeIsNotPartOfATask(t *testing.T) {
 	for _, said := range []string{"i need to leave at 4:45, let me know 10 mins before", "add a task to leave at 4:45, shout 10 minutes before", "put the oven on at 5, tell me 10 minutes before"} {
-		for _, call := range newConversation(t).hear(said) {
+		for _, call := range newConversation(t).hearText(said) {
 			if call.Name == "create_task" {
 				t.Errorf("%q: %s", said, call.Args)
 			}
@@ -274,13 +274,13 @@ func TestRequests_LeadTimeIsNotPartOfATask(t *testing.T) {
 
 func TestRequests_SeveralReminders(t *testing.T) {
 	c := newConversation(t)
-	want(t, c.hear("remind me to call mum at 5pm and dad at 6pm"),
+	expectCalls(t, c.hearText("remind me to call mum at 5pm and dad at 6pm"),
 		`create_reminder{"at":"2026-03-04T17:00:00+02:00","text":"call mum"}`, `create_reminder{"at":"2026-03-04T18:00:00+02:00","text":"call dad"}`)
 	c = newConversation(t)
-	want(t, c.hear("remind me tomorrow at 8 to feed the cat, at 9 to ring the vet"),
+	expectCalls(t, c.hearText("remind me tomorrow at 8 to feed the cat, at 9 to ring the vet"),
 		`create_reminder{"at":"2026-03-05T08:00:00+02:00","text":"feed the cat"}`, `create_reminder{"at":"2026-03-05T09:00:00+02:00","text":"ring the vet"}`)
 	c = newConversation(t)
-	want(t, c.hear("remind me 15 minutes before my dentist appointment at 3pm"), `create_reminder{"at":"2026-03-04T14:45:00+02:00","text":"dentist appointment at 15:00"}`)
+	expectCalls(t, c.hearText("remind me 15 minutes before my dentist appointment at 3pm"), `create_reminder{"at":"2026-03-04T14:45:00+02:00","text":"dentist appointment at 15:00"}`)
 }
 
 // TestFollowUps_QuestionExpires: a question accepts an answer for 10 minutes and after at most one other
@@ -301,12 +301,12 @@ func TestFollowUps_QuestionExpires(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			c := newConversation(t)
 			for _, said := range append([]string{"remind me to call mum"}, tc.said...) {
-				c.hear(said)
+				c.hearText(said)
 			}
 			for i := range c.messages {
 				c.messages[i].At = corpusTime(t).Add(-tc.age)
 			}
-			want(t, c.hear("at 6pm"), tc.calls...)
+			expectCalls(t, c.hearText("at 6pm"), tc.calls...)
 		})
 	}
 }
@@ -326,29 +326,29 @@ func TestFollowUps_AskWhichRecord(t *testing.T) {
 		{"no", nil},
 	} {
 		c := newConversation(t)
-		want(t, c.hear("cancel the reminder"), `list_reminders{}`)
-		if got := c.result(list); !strings.HasSuffix(got.Text(), "2. library (tomorrow at 12:00)\nWhich reminder should I cancel?") {
+		expectCalls(t, c.hearText("cancel the reminder"), `list_reminders{}`)
+		if got := c.answerCalls(list); !strings.HasSuffix(got.Text(), "2. library (tomorrow at 12:00)\nWhich reminder should I cancel?") {
 			t.Fatalf("result of list_reminders = %q", got.Text())
 		}
-		want(t, c.hear(tc.answer), tc.calls...)
+		expectCalls(t, c.hearText(tc.answer), tc.calls...)
 	}
 }
 
 func TestFollowUps_StatementAboutATask(t *testing.T) {
 	list := "2 open tasks:\n- water the plants\n- call the plumber (due today)"
 	c := newConversation(t)
-	c.hear("ive watered the plants")
-	got := c.result(list)
-	want(t, got.Calls(), `complete_task{"task":"water the plants"}`)
+	c.hearText("ive watered the plants")
+	got := c.answerCalls(list)
+	expectCalls(t, got.Calls(), `complete_task{"task":"water the plants"}`)
 	for _, other := range []string{"i've watered the lawn", "i have rung the plumber's wife", "i called the plumber tomorrow"} {
 		c = newConversation(t)
-		for _, call := range c.hear(other) {
+		for _, call := range c.hearText(other) {
 			if call.Name != "list_tasks" {
 				t.Errorf("%q led to %s", other, call.Name)
 			}
 		}
 		if len(c.messages[len(c.messages)-1].Parts) > 0 && c.messages[len(c.messages)-1].Parts[0].Call != nil {
-			if got = c.result(list); len(got.Calls()) > 0 {
+			if got = c.answerCalls(list); len(got.Calls()) > 0 {
 				t.Errorf("%q led to %v", other, got.Calls())
 			}
 		}
@@ -369,12 +369,12 @@ func TestFollowUps_ContinueACalculation(t *testing.T) {
 		{"and in stone?", "= 14.29 stone"},
 		{"what about in grams", "= 90718.47 g"},
 	} {
-		want(t, c.hear(tc[0]))
-		if !strings.HasSuffix(c.say(), tc[1]) {
-			t.Errorf("%q: %s", tc[0], c.say())
+		expectCalls(t, c.hearText(tc[0]))
+		if !strings.HasSuffix(c.lastText(), tc[1]) {
+			t.Errorf("%q: %s", tc[0], c.lastText())
 		}
 	}
-	want(t, newConversation(t).hear("divide that by 3"))
+	expectCalls(t, newConversation(t).hearText("divide that by 3"))
 }
 
 // TestRequests_FindRecordsByName: a request without a kind finds the reminder or the task.
@@ -394,14 +394,14 @@ func TestRequests_FindRecordsByName(t *testing.T) {
 		{"cancel the dentist but not the fence", ""},
 	} {
 		c := newConversation(t)
-		calls := c.hear(tc.said)
+		calls := c.hearText(tc.said)
 		if len(calls) == 0 {
 			if tc.want != "" {
-				t.Errorf("%q: %s", tc.said, c.say())
+				t.Errorf("%q: %s", tc.said, c.lastText())
 			}
 			continue
 		}
-		r := c.result(reminders, tasks)
+		r := c.answerCalls(reminders, tasks)
 		got := r.Calls()
 		if tc.want == "" {
 			if len(got) > 0 {
@@ -409,7 +409,7 @@ func TestRequests_FindRecordsByName(t *testing.T) {
 			}
 			continue
 		}
-		want(t, got, tc.want)
+		expectCalls(t, got, tc.want)
 	}
 }
 
@@ -428,11 +428,11 @@ func TestQuestions_AboutReminders(t *testing.T) {
 		{"how long is left on the cake", "There is no timer or reminder for “cake”."},
 	} {
 		c := newConversation(t)
-		if calls := c.hear(tc.said); len(calls) != 1 || calls[0].Name != "list_reminders" {
-			t.Errorf("%q: %v %s", tc.said, calls, c.say())
+		if calls := c.hearText(tc.said); len(calls) != 1 || calls[0].Name != "list_reminders" {
+			t.Errorf("%q: %v %s", tc.said, calls, c.lastText())
 			continue
 		}
-		if got := c.result(list); !strings.HasPrefix(got.Text(), tc.says) {
+		if got := c.answerCalls(list); !strings.HasPrefix(got.Text(), tc.says) {
 			t.Errorf("%q: %q", tc.said, got.Text())
 		}
 	}
@@ -440,10 +440,10 @@ func TestQuestions_AboutReminders(t *testing.T) {
 
 func TestRequests_SeveralReads(t *testing.T) {
 	c := newConversation(t)
-	want(t, c.hear("add bread to the list, remind me at 5 to go shopping and tell me what day it is"), `list_tasks{}`)
-	got := c.result("1 open task:\n- nails (project diy list)")
-	want(t, got.Calls(), `create_task{"project":"diy list","title":"bread"}`, `create_reminder{"at":"2026-03-04T17:00:00+02:00","text":"go shopping"}`)
-	if got = c.result(`Added task "bread", project diy list.`, "OK"); !strings.HasSuffix(got.Text(), "Today is Wednesday, 4 March 2026.") {
+	expectCalls(t, c.hearText("add bread to the list, remind me at 5 to go shopping and tell me what day it is"), `list_tasks{}`)
+	got := c.answerCalls("1 open task:\n- nails (project diy list)")
+	expectCalls(t, got.Calls(), `create_task{"project":"diy list","title":"bread"}`, `create_reminder{"at":"2026-03-04T17:00:00+02:00","text":"go shopping"}`)
+	if got = c.answerCalls(`Added task "bread", project diy list.`, "OK"); !strings.HasSuffix(got.Text(), "Today is Wednesday, 4 March 2026.") {
 		t.Errorf("reply = %q", got.Text())
 	}
 }
@@ -458,27 +458,27 @@ func TestFollowUps_SkipAnOccurrence(t *testing.T) {
 		{"not tomorrow", ""},
 	} {
 		c := newConversation(t)
-		c.hear("remind me every wednesday at 19:00 about choir")
-		c.result("I will remind you every Wednesday at 19:00: choir. Next: today at 19:00, Wed 11 Mar at 19:00 and Wed 18 Mar at 19:00.")
-		calls := c.hear(tc.said)
+		c.hearText("remind me every wednesday at 19:00 about choir")
+		c.answerCalls("I will remind you every Wednesday at 19:00: choir. Next: today at 19:00, Wed 11 Mar at 19:00 and Wed 18 Mar at 19:00.")
+		calls := c.hearText(tc.said)
 		if tc.want == "" {
-			want(t, calls)
+			expectCalls(t, calls)
 			continue
 		}
-		want(t, calls, tc.want)
+		expectCalls(t, calls, tc.want)
 	}
 }
 
 // TestFollowUps_PositionRefersToTheList: a position refers to the list, and not to the record of the last message.
 func TestFollowUps_PositionRefersToTheList(t *testing.T) {
 	c := newConversation(t)
-	c.hear("list my tasks")
-	c.result("3 open tasks:\n- fix the tap\n- paint the door\n- ring Joe")
-	want(t, c.hear("the second one is done"), `complete_task{"task":"paint the door"}`)
-	c.result(`Done: "paint the door". 2 open tasks are left.`)
-	want(t, c.hear("move the first one to saturday"), `update_task{"due":"2026-03-07","task":"fix the tap"}`)
-	c.result(`Changed the task: fix the tap (due Sat 7 Mar).`)
-	want(t, c.hear("delete the last one"), `delete_task{"task":"ring Joe"}`)
+	c.hearText("list my tasks")
+	c.answerCalls("3 open tasks:\n- fix the tap\n- paint the door\n- ring Joe")
+	expectCalls(t, c.hearText("the second one is done"), `complete_task{"task":"paint the door"}`)
+	c.answerCalls(`Done: "paint the door". 2 open tasks are left.`)
+	expectCalls(t, c.hearText("move the first one to saturday"), `update_task{"due":"2026-03-07","task":"fix the tap"}`)
+	c.answerCalls(`Changed the task: fix the tap (due Sat 7 Mar).`)
+	expectCalls(t, c.hearText("delete the last one"), `delete_task{"task":"ring Joe"}`)
 }
 
 // TestFollowUps_KeepOrAskForTheTime: a part of a request that Hob cannot place leads to a question, and a recurrence
@@ -501,17 +501,17 @@ func TestFollowUps_KeepOrAskForTheTime(t *testing.T) {
 		{"is there anything on my grocery list", []string{`list_tasks{"project":"shopping list"}`}},
 	} {
 		c := newConversation(t)
-		if want(t, c.hear(tc.said), tc.want...); tc.want == nil && !strings.HasSuffix(c.say(), "?") {
-			t.Errorf("%q: %s", tc.said, c.say())
+		if expectCalls(t, c.hearText(tc.said), tc.want...); tc.want == nil && !strings.HasSuffix(c.lastText(), "?") {
+			t.Errorf("%q: %s", tc.said, c.lastText())
 		}
 	}
 	for _, said := range []string{"parents evening thursday 6.30", "meeting w/ Tom moved to friday at 11"} {
-		if calls := newConversation(t).hear(said); len(calls) > 0 {
+		if calls := newConversation(t).hearText(said); len(calls) > 0 {
 			t.Errorf("%q: %v", said, calls)
 		}
 	}
 	c := newConversation(t)
-	c.hear("remind me every 3 days at 8 to water the fern")
-	c.result("I will remind you every 3 days at 08:00: water the fern. Next: tomorrow at 08:00.")
-	want(t, c.hear("make it every 4 days"), `update_reminder{"every":"every 4 days at 08:00","reminder":"water the fern"}`)
+	c.hearText("remind me every 3 days at 8 to water the fern")
+	c.answerCalls("I will remind you every 3 days at 08:00: water the fern. Next: tomorrow at 08:00.")
+	expectCalls(t, c.hearText("make it every 4 days"), `update_reminder{"every":"every 4 days at 08:00","reminder":"water the fern"}`)
 }

@@ -26,7 +26,7 @@ func FuzzStream(f *testing.F) {
 	b := New(testOptions(""))
 	now := time.Date(2026, 3, 4, 10, 15, 0, 0, time.UTC)
 	f.Fuzz(func(t *testing.T, first, second string) {
-		r := request(now, userMessage(first), llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Text: "When should I remind you?"}}},
+		r := newRequest(now, userMessage(first), llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Text: "When should I remind you?"}}},
 			llm.Message{Role: llm.User, Parts: []llm.Part{{Text: second, Source: provenance.Owner}, {Text: first, Source: provenance.Outside}}})
 		last := llm.Event{}
 		for e, err := range b.Stream(t.Context(), r) {
@@ -73,7 +73,7 @@ func TestPlan_LongMessages(t *testing.T) {
 		{long, ""},
 		{strings.Repeat("x", 4<<20), ""},
 	} {
-		got, err := llm.Collect(b.Stream(t.Context(), request(corpusTime(t), userMessage(tc.said))))
+		got, err := llm.Collect(b.Stream(t.Context(), newRequest(corpusTime(t), userMessage(tc.said))))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -172,7 +172,7 @@ func TestGeneratedLanguages(t *testing.T) {
 			p := g.planRequests(x.text, now, 0)
 			grade := x.gradePlan(p)
 			if count[grade]++; grade == "wrong" {
-				t.Errorf("%s: wrong action: %s -> %s", l.class, x.text, describe(p))
+				t.Errorf("%s: wrong action: %s -> %s", l.class, x.text, describePlan(p))
 			}
 		}
 		t.Logf("%s: right %d, asked %d, missed %d, wrong %d of %d", l.class, count["right"], count["asked"], count["missed"], count["wrong"], each)

@@ -91,8 +91,8 @@ type phrases struct {
 
 func nothingWanted(phrases) []call { return nil }
 
-// fill returns the sentence with its objects.
-func (x generatedRequest) fill() string {
+// fillText returns the sentence with its objects.
+func (x generatedRequest) fillText() string {
 	text := x.text
 	for i, o := range x.objects {
 		text = strings.ReplaceAll(text, fmt.Sprintf("{%d}", i+1), o)
@@ -186,7 +186,7 @@ func addNoise(r *rand.Rand, x generatedRequest) string {
 		words[i] = makeTypo(r, words[i])
 		x.text = strings.Join(words, " ")
 	}
-	text := pickOne(r, []string{"", "", "please ", "hey hob, ", "ok, ", "so ", "hi, ", "can you "}) + x.fill() + pickOne(r, []string{"", "", "", " please", " thanks", ".", "!"})
+	text := pickOne(r, []string{"", "", "please ", "hey hob, ", "ok, ", "so ", "hi, ", "can you "}) + x.fillText() + pickOne(r, []string{"", "", "", " please", " thanks", ".", "!"})
 	if strings.HasPrefix(text, "can you ") && len(x.want) == 0 {
 		text = strings.TrimPrefix(text, "can you ")
 	}
@@ -262,8 +262,8 @@ func namesNothing(got, want call) bool {
 		if got.name != tool || got.name != want.name && tool != "append_note" {
 			continue
 		}
-		have, _ := normal(got.args[key]).(string)
-		wish, _ := normal(want.args[key]).(string)
+		have, _ := normalizeValue(got.args[key]).(string)
+		wish, _ := normalizeValue(want.args[key]).(string)
 		return have != wish && strings.Contains(have, wish)
 	}
 	return false
@@ -283,7 +283,7 @@ func (x generatedRequest) gradePart(changes []call) string {
 func sameCall(got, w call) bool {
 	{
 		for _, key := range []string{"title", "text", "at", "due", "every", "project", "priority", "amount", "category", "task", "reminder"} {
-			have, want := fmt.Sprint(normal(got.args[key])), fmt.Sprint(normal(w.args[key]))
+			have, want := fmt.Sprint(normalizeValue(got.args[key])), fmt.Sprint(normalizeValue(w.args[key]))
 			if key == "at" {
 				have = have[:min(len(have), len("2006-01-02T15:04"))]
 				want = want[:min(len(want), len("2006-01-02T15:04"))]
@@ -310,7 +310,7 @@ func TestGeneratedSentences(t *testing.T) {
 				p := g.planRequests(text, now, 0)
 				grade := x.gradePlan(p)
 				if count[grade]++; grade == "wrong" {
-					t.Errorf("%s: wrong action: %s -> %s", m.class, text, describe(p))
+					t.Errorf("%s: wrong action: %s -> %s", m.class, text, describePlan(p))
 				}
 			}
 			t.Logf("seed %d %-14s right %d, asked %d, missed %d, wrong %d of %d", seed, m.class, count["right"], count["asked"], count["missed"], count["wrong"], each)

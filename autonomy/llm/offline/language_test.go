@@ -17,7 +17,7 @@ func TestLanguageCorpora(t *testing.T) {
 		}
 		for _, s := range samples {
 			t.Run(code+"/"+s.sentence, func(t *testing.T) {
-				if wrong := s.check(t, b); wrong != "" {
+				if wrong := s.checkAnswer(t, b); wrong != "" {
 					t.Errorf("line %d: %s", s.line, wrong)
 				}
 				p := b.grammar().planRequests(s.sentence, corpusTime(t), 0)
@@ -36,8 +36,8 @@ func TestAccentsAreOptional(t *testing.T) {
 	for _, code := range languageCodes {
 		for _, s := range readCorpus(t, "testdata/languages/"+code+".tsv") {
 			a, b := g.planRequests(s.sentence, corpusTime(t), 0), g.planRequests(foldText(s.sentence), corpusTime(t), 0)
-			if foldText(describe(a)) != foldText(describe(b)) && len(a.calls) > 0 {
-				t.Errorf("%q: %s, without accents %s", s.sentence, describe(a), describe(b))
+			if foldText(describePlan(a)) != foldText(describePlan(b)) && len(a.calls) > 0 {
+				t.Errorf("%q: %s, without accents %s", s.sentence, describePlan(a), describePlan(b))
 			}
 		}
 	}
@@ -86,13 +86,13 @@ func TestLanguageDialogues(t *testing.T) {
 		t.Run(strings.Join(tc.said, "/"), func(t *testing.T) {
 			c := newConversation(t)
 			for _, s := range tc.said[:len(tc.said)-1] {
-				if calls := c.hear(s); len(calls) > 0 || !strings.HasSuffix(strings.TrimSpace(c.say()), "?") {
-					t.Fatalf("%q led to no question: calls %v, reply %q", s, calls, c.say())
+				if calls := c.hearText(s); len(calls) > 0 || !strings.HasSuffix(strings.TrimSpace(c.lastText()), "?") {
+					t.Fatalf("%q led to no question: calls %v, reply %q", s, calls, c.lastText())
 				}
 			}
-			want(t, c.hear(tc.said[len(tc.said)-1]), tc.want...)
-			if !strings.Contains(c.say(), tc.reply) {
-				t.Errorf("reply = %q", c.say())
+			expectCalls(t, c.hearText(tc.said[len(tc.said)-1]), tc.want...)
+			if !strings.Contains(c.lastText(), tc.reply) {
+				t.Errorf("reply = %q", c.lastText())
 			}
 		})
 	}
@@ -152,12 +152,12 @@ func TestLanguageFollowUps(t *testing.T) {
 	for _, tc := range tests {
 		t.Run(tc.first+"/"+tc.second, func(t *testing.T) {
 			c := newConversation(t)
-			c.hear(tc.first)
-			c.result(tc.result)
-			if c.say() != tc.reply {
-				t.Errorf("reply = %q, want %q", c.say(), tc.reply)
+			c.hearText(tc.first)
+			c.answerCalls(tc.result)
+			if c.lastText() != tc.reply {
+				t.Errorf("reply = %q, want %q", c.lastText(), tc.reply)
 			}
-			want(t, c.hear(tc.second), tc.want...)
+			expectCalls(t, c.hearText(tc.second), tc.want...)
 		})
 	}
 }
@@ -173,11 +173,11 @@ func TestLocalFacts_AnswerWithTheUsersWords(t *testing.T) {
 	}
 	for _, tc := range tests {
 		c := newConversation(t)
-		c.hear(tc.question)
+		c.hearText(tc.question)
 		if tc.noted == "" {
 			tc.noted = "I found nothing about that in facts, notes, tasks or expenses."
 		}
-		got := c.result(tc.recalled, tc.noted)
+		got := c.answerCalls(tc.recalled, tc.noted)
 		if got.Text() != tc.want {
 			t.Errorf("%s: %q, want %q", tc.question, got.Text(), tc.want)
 		}

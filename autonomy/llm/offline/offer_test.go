@@ -9,12 +9,12 @@ import (
 func (c *conversation) hearAll(t *testing.T, messages ...string) []string {
 	t.Helper()
 	for _, s := range messages[:len(messages)-1] {
-		if calls := c.hear(s); len(calls) > 0 {
+		if calls := c.hearText(s); len(calls) > 0 {
 			t.Fatalf("%q led to the calls %v", s, calls)
 		}
 	}
 	var out []string
-	for _, call := range c.hear(messages[len(messages)-1]) {
+	for _, call := range c.hearText(messages[len(messages)-1]) {
 		out = append(out, call.Name+string(call.Args))
 	}
 	return out
@@ -53,14 +53,14 @@ func TestOffer_CanBeChanged(t *testing.T) {
 			if calls := c.hearAll(t, append([]string{offered}, strings.Split(tc.changes, "; ")...)...); len(calls) > 0 {
 				t.Fatalf("the change led to the calls %v, want none before the approval", calls)
 			}
-			if got := c.say(); !strings.Contains(got, "Should I remind you "+tc.asks) || !strings.HasSuffix(got, "?") {
+			if got := c.lastText(); !strings.Contains(got, "Should I remind you "+tc.asks) || !strings.HasSuffix(got, "?") {
 				t.Fatalf("question after the change = %q", got)
 			}
 			var expected []string
 			for _, args := range tc.want {
 				expected = append(expected, "create_reminder"+args)
 			}
-			want(t, c.hear("yes"), expected...)
+			expectCalls(t, c.hearText("yes"), expected...)
 		})
 	}
 }
@@ -73,10 +73,10 @@ func TestOffer_CanBeDeclined(t *testing.T) {
 		} {
 			t.Run(asked+"/"+no, func(t *testing.T) {
 				c := newConversation(t)
-				if calls := c.hearAll(t, asked, no); len(calls) > 0 || strings.HasSuffix(c.say(), "?") {
-					t.Fatalf("after the refusal: calls %v, reply %q", calls, c.say())
+				if calls := c.hearAll(t, asked, no); len(calls) > 0 || strings.HasSuffix(c.lastText(), "?") {
+					t.Fatalf("after the refusal: calls %v, reply %q", calls, c.lastText())
 				}
-				if calls := c.hear("yes"); len(calls) > 0 {
+				if calls := c.hearText("yes"); len(calls) > 0 {
 					t.Errorf("\"yes\" after the refusal led to the calls %v", calls)
 				}
 			})
@@ -117,11 +117,11 @@ func TestOffer_DeclinedWithANewRequest(t *testing.T) {
 
 func TestOffer_CancelItRefersToTheRecordAfterAnotherAnswer(t *testing.T) {
 	c := newConversation(t)
-	c.hear("remind me on tuesday at 18:30 of yoga")
-	c.result("OK")
-	c.hear("remind me to call mum")
-	c.hear("what time is it?")
-	want(t, c.hear("cancel it"), `cancel_reminder{"reminder":"yoga"}`)
+	c.hearText("remind me on tuesday at 18:30 of yoga")
+	c.answerCalls("OK")
+	c.hearText("remind me to call mum")
+	c.hearText("what time is it?")
+	expectCalls(t, c.hearText("cancel it"), `cancel_reminder{"reminder":"yoga"}`)
 }
 
 func TestOffer_StaysOpenDuringAQuestion(t *testing.T) {
@@ -131,8 +131,8 @@ func TestOffer_StaysOpenDuringAQuestion(t *testing.T) {
 	} {
 		c := newConversation(t)
 		c.hearAll(t, "yoga class on tuesday at 18:30", "and the same every week please", "what time is it?")
-		if calls := c.hear(said); len(calls) > 0 || !strings.Contains(c.say(), expected) || strings.Contains(c.say(), "Should I") == (expected == "") {
-			t.Errorf("%q: %v %q", said, calls, c.say())
+		if calls := c.hearText(said); len(calls) > 0 || !strings.Contains(c.lastText(), expected) || strings.Contains(c.lastText(), "Should I") == (expected == "") {
+			t.Errorf("%q: %v %q", said, calls, c.lastText())
 		}
 	}
 }
@@ -145,10 +145,10 @@ func TestOffer_NotForATextThatOnlyRefers(t *testing.T) {
 		for _, before := range []string{"", "what time is it?"} {
 			c := newConversation(t)
 			if before != "" {
-				c.hear(before)
+				c.hearText(before)
 			}
-			if calls := c.hear(said); len(calls) > 0 || strings.Contains(c.say(), "Should I") {
-				t.Errorf("%q after %q: calls %v, reply %q", said, before, calls, c.say())
+			if calls := c.hearText(said); len(calls) > 0 || strings.Contains(c.lastText(), "Should I") {
+				t.Errorf("%q after %q: calls %v, reply %q", said, before, calls, c.lastText())
 			}
 		}
 	}
@@ -171,9 +171,9 @@ func TestOffer_SameReminderAtAnotherTime(t *testing.T) {
 	}
 	for _, tc := range tests {
 		c := newConversation(t)
-		c.hear(tc.first)
-		c.result("OK")
-		want(t, c.hear(tc.second), "create_reminder"+tc.want)
+		c.hearText(tc.first)
+		c.answerCalls("OK")
+		expectCalls(t, c.hearText(tc.second), "create_reminder"+tc.want)
 	}
 }
 
@@ -183,7 +183,7 @@ func TestQuestions_AboutAlarmsSetNone(t *testing.T) {
 		"any reminders for friday?", "are there any alarms for tomorrow?", "is there an alarm set for tomorrow?", "any reminders set for today?", "do i have any alarms set for tomorrow?", "any alarms on for monday?",
 	} {
 		c := newConversation(t)
-		want(t, c.hear(said), "list_reminders{}")
+		expectCalls(t, c.hearText(said), "list_reminders{}")
 	}
 }
 
@@ -193,8 +193,8 @@ func TestThanks_InMoreWords(t *testing.T) {
 		"thanks for asking", "thanks for reminding me", "thank you so much for your time", "cheers for that",
 	} {
 		c := newConversation(t)
-		if calls := c.hear(said); len(calls) > 0 || c.say() != "You are welcome." {
-			t.Errorf("%q: %v %q", said, calls, c.say())
+		if calls := c.hearText(said); len(calls) > 0 || c.lastText() != "You are welcome." {
+			t.Errorf("%q: %v %q", said, calls, c.lastText())
 		}
 	}
 }
@@ -212,11 +212,11 @@ func TestFollowUps_Both(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := newConversation(t)
 			for _, s := range tc.said[:len(tc.said)-1] {
-				for range c.hear(s) {
-					c.result("OK")
+				for range c.hearText(s) {
+					c.answerCalls("OK")
 				}
 			}
-			want(t, c.hear(tc.said[len(tc.said)-1]), tc.want...)
+			expectCalls(t, c.hearText(tc.said[len(tc.said)-1]), tc.want...)
 		})
 	}
 }
@@ -227,25 +227,25 @@ func TestFollowUps_RecurrenceKeepsTheDay(t *testing.T) {
 		"remind me every monday at 9 to pay rent":        "",
 	} {
 		c := newConversation(t)
-		c.hear(first)
-		c.result("OK")
-		calls := c.hear("make it every month")
+		c.hearText(first)
+		c.answerCalls("OK")
+		calls := c.hearText("make it every month")
 		if want1 != "" {
-			want(t, calls, want1)
-		} else if len(calls) > 0 || !strings.Contains(c.say(), "the day is missing") {
-			t.Errorf("after %q: calls %v, reply %q", first, calls, c.say())
+			expectCalls(t, calls, want1)
+		} else if len(calls) > 0 || !strings.Contains(c.lastText(), "the day is missing") {
+			t.Errorf("after %q: calls %v, reply %q", first, calls, c.lastText())
 		}
 	}
 }
 
 func TestOffer_NeverMindAfterAnActionAsks(t *testing.T) {
 	c := newConversation(t)
-	made := c.hear("remind me at 5pm to call mum")
-	c.result("I will remind you today at 17:00: call mum.")
-	if calls := c.hear("actually don't"); len(calls) > 0 || !strings.HasSuffix(c.say(), "set the reminder “call mum”. Should I undo that?") {
-		t.Errorf("calls %v, reply %q", calls, c.say())
+	made := c.hearText("remind me at 5pm to call mum")
+	c.answerCalls("I will remind you today at 17:00: call mum.")
+	if calls := c.hearText("actually don't"); len(calls) > 0 || !strings.HasSuffix(c.lastText(), "set the reminder “call mum”. Should I undo that?") {
+		t.Errorf("calls %v, reply %q", calls, c.lastText())
 	}
-	want(t, c.hear("yes"), `undo{"id":"`+made[0].ID+`"}`)
+	expectCalls(t, c.hearText("yes"), `undo{"id":"`+made[0].ID+`"}`)
 }
 
 func TestFollowUps_OneForAnotherPerson(t *testing.T) {
@@ -255,18 +255,18 @@ func TestFollowUps_OneForAnotherPerson(t *testing.T) {
 		"and one from Anna":    nil,
 	} {
 		c := newConversation(t)
-		c.hear("add a task to buy a present for Tom")
-		c.result(`Added task "buy a present for Tom".`)
-		want(t, c.hear(said), calls...)
+		c.hearText("add a task to buy a present for Tom")
+		c.answerCalls(`Added task "buy a present for Tom".`)
+		expectCalls(t, c.hearText(said), calls...)
 	}
 }
 
 // TestFollowUps_EndOfARequestChangesNoOlderRecord: "due tomorrow" belongs to the task in the same message.
 func TestFollowUps_EndOfARequestChangesNoOlderRecord(t *testing.T) {
 	c := newConversation(t)
-	c.hear("remind me on friday at 9 to call mum")
-	c.result("I will remind you Fri 6 Mar at 09:00: call mum.")
-	for _, call := range c.hear("add water the plants to my tasks, due tomorrow") {
+	c.hearText("remind me on friday at 9 to call mum")
+	c.answerCalls("I will remind you Fri 6 Mar at 09:00: call mum.")
+	for _, call := range c.hearText("add water the plants to my tasks, due tomorrow") {
 		if call.Name != "create_task" {
 			t.Errorf("the request led to %s %s", call.Name, call.Args)
 		}

@@ -30,13 +30,13 @@ func TestPlan_AsksUnlessPlain(t *testing.T) {
 		"note that for Gilroy": "Should I write the note “for Gilroy”?",
 	} {
 		c := newConversation(t)
-		want0 := c.hear(said)
-		if len(want0) > 0 || !strings.HasSuffix(c.say(), "?") || !strings.Contains(c.say(), want) {
-			t.Errorf("%q: calls %v, reply %q, want %q", said, want0, c.say(), want)
+		want0 := c.hearText(said)
+		if len(want0) > 0 || !strings.HasSuffix(c.lastText(), "?") || !strings.Contains(c.lastText(), want) {
+			t.Errorf("%q: calls %v, reply %q, want %q", said, want0, c.lastText(), want)
 			continue
 		}
-		if calls := c.hear("yes"); len(calls) == 0 {
-			t.Errorf("%q, yes: reply %q, want calls", said, c.say())
+		if calls := c.hearText("yes"); len(calls) == 0 {
+			t.Errorf("%q, yes: reply %q, want calls", said, c.lastText())
 		}
 	}
 }
@@ -49,8 +49,8 @@ func TestPlan_ActsIfPlain(t *testing.T) {
 		"set an alarm for 4:50 tomorrow morning", "remind me at 25 past 9 tonight that the match is on", "paid 45 euro for diesel yesterday",
 		"I need to call the plumber", "remind me not to eat sweets at 9pm", "set a timer for 10 minutes",
 	} {
-		if c := newConversation(t); len(c.hear(said)) == 0 {
-			t.Errorf("%q: reply %q, want calls", said, c.say())
+		if c := newConversation(t); len(c.hearText(said)) == 0 {
+			t.Errorf("%q: reply %q, want calls", said, c.lastText())
 		}
 	}
 }
@@ -69,12 +69,12 @@ func TestPending_Corrections(t *testing.T) {
 	} {
 		c := newConversation(t)
 		for _, said := range tc.said {
-			if calls := c.hear(said); len(calls) > 0 {
-				c.result("OK")
+			if calls := c.hearText(said); len(calls) > 0 {
+				c.answerCalls("OK")
 			}
 		}
-		if !strings.Contains(c.say(), tc.want) {
-			t.Errorf("%q: reply %q, want %q", tc.said, c.say(), tc.want)
+		if !strings.Contains(c.lastText(), tc.want) {
+			t.Errorf("%q: reply %q, want %q", tc.said, c.lastText(), tc.want)
 		}
 	}
 }
@@ -90,16 +90,16 @@ func TestDialogue_ReadsBackDoubtfulMoves(t *testing.T) {
 		{"lunch with Jo on the 9th of April at 12.45", "could you move it half an hour later?", "Thu 9 Apr at 13:15"},
 	} {
 		c := newConversation(t)
-		if calls := c.hear(tc[0]); len(calls) > 0 {
-			c.result("OK")
+		if calls := c.hearText(tc[0]); len(calls) > 0 {
+			c.answerCalls("OK")
 		}
-		if calls := c.hear(tc[1]); len(calls) > 0 && calls[0].Name == "search_knowledge" {
-			c.result("I found nothing.")
+		if calls := c.hearText(tc[1]); len(calls) > 0 && calls[0].Name == "search_knowledge" {
+			c.answerCalls("I found nothing.")
 		} else if len(calls) > 0 {
 			t.Errorf("%q, %q: calls %v", tc[0], tc[1], calls)
 		}
-		if !strings.Contains(c.say(), tc[2]) {
-			t.Errorf("%q, %q: reply %q, want %q", tc[0], tc[1], c.say(), tc[2])
+		if !strings.Contains(c.lastText(), tc[2]) {
+			t.Errorf("%q, %q: reply %q, want %q", tc[0], tc[1], c.lastText(), tc[2])
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"hob/autonomy/llm"
 )
 
-func kinds(t *testing.T, b *Model, r llm.Request) []llm.EventKind {
+func eventKinds(t *testing.T, b *Model, r llm.Request) []llm.EventKind {
 	t.Helper()
 	var out []llm.EventKind
 	for e, err := range b.Stream(t.Context(), r) {
@@ -26,9 +26,9 @@ func kinds(t *testing.T, b *Model, r llm.Request) []llm.EventKind {
 
 func TestStream_Calls(t *testing.T) {
 	b := New(testOptions(""))
-	r := request(corpusTime(t), userMessage("add a task to buy milk and remind me at 6pm to cook"))
+	r := newRequest(corpusTime(t), userMessage("add a task to buy milk and remind me at 6pm to cook"))
 	want := []llm.EventKind{llm.CallStart, llm.CallDelta, llm.CallDone, llm.CallStart, llm.CallDelta, llm.CallDone, llm.Done}
-	if d := cmp.Diff(want, kinds(t, b, r)); d != "" {
+	if d := cmp.Diff(want, eventKinds(t, b, r)); d != "" {
 		t.Error(d)
 	}
 	got, err := llm.Collect(b.Stream(t.Context(), r))
@@ -52,7 +52,7 @@ func TestStream_Calls(t *testing.T) {
 }
 
 func TestStream_Text(t *testing.T) {
-	got := kinds(t, New(testOptions("")), request(corpusTime(t), userMessage("help")))
+	got := eventKinds(t, New(testOptions("")), newRequest(corpusTime(t), userMessage("help")))
 	n := len(got) - 1
 	if n < 2 || got[n] != llm.Done || slices.ContainsFunc(got[:n], func(k llm.EventKind) bool { return k != llm.TextDelta }) {
 		t.Errorf("events %v", got)
@@ -62,7 +62,7 @@ func TestStream_Text(t *testing.T) {
 func TestStream_DeltasAreTheArguments(t *testing.T) {
 	var deltas string
 	var done llm.ToolCall
-	for e, err := range New(testOptions("")).Stream(t.Context(), request(corpusTime(t), userMessage("spent 12.50 on lunch"))) {
+	for e, err := range New(testOptions("")).Stream(t.Context(), newRequest(corpusTime(t), userMessage("spent 12.50 on lunch"))) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,7 +83,7 @@ func TestStream_EndsWithItsContext(t *testing.T) {
 	defer cancel()
 	var kinds []llm.EventKind
 	var last error
-	for e, err := range New(testOptions("")).Stream(ctx, request(corpusTime(t), userMessage("help"))) {
+	for e, err := range New(testOptions("")).Stream(ctx, newRequest(corpusTime(t), userMessage("help"))) {
 		if last = err; err != nil {
 			continue
 		}
@@ -93,7 +93,7 @@ func TestStream_EndsWithItsContext(t *testing.T) {
 	if len(kinds) != 1 || llm.KindOf(last) != llm.Interrupted {
 		t.Errorf("events %v, then %v", kinds, last)
 	}
-	for _, err := range New(testOptions("")).Stream(ctx, request(corpusTime(t), userMessage("help"))) {
+	for _, err := range New(testOptions("")).Stream(ctx, newRequest(corpusTime(t), userMessage("help"))) {
 		if llm.KindOf(err) != llm.Interrupted {
 			t.Errorf("error with a canceled context = %v", err)
 		}
@@ -101,16 +101,16 @@ func TestStream_EndsWithItsContext(t *testing.T) {
 }
 
 func TestStream_StopsWithTheReader(t *testing.T) {
-	for range New(testOptions("")).Stream(t.Context(), request(corpusTime(t), userMessage("add tasks: a, b and c"))) {
+	for range New(testOptions("")).Stream(t.Context(), newRequest(corpusTime(t), userMessage("add tasks: a, b and c"))) {
 		break
 	}
-	for range New(testOptions("")).Stream(t.Context(), request(corpusTime(t), userMessage("help"))) {
+	for range New(testOptions("")).Stream(t.Context(), newRequest(corpusTime(t), userMessage("help"))) {
 		break
 	}
 }
 
 func TestStream_OutputLimit(t *testing.T) {
-	r := request(corpusTime(t), userMessage("help"))
+	r := newRequest(corpusTime(t), userMessage("help"))
 	r.MaxTokens = 10
 	got, err := llm.Collect(New(testOptions("")).Stream(t.Context(), r))
 	if err != nil {
@@ -169,12 +169,12 @@ func TestStream_CallsOnlyOfferedTools(t *testing.T) {
 func TestStream_UsesTheConfiguredName(t *testing.T) {
 	b := New(testOptions("Jeeves"))
 	for _, s := range []string{"Jeeves, add a task to buy milk", "hey jeeves could you add a task to buy milk", "Hob, add a task to buy milk"} {
-		got, err := llm.Collect(b.Stream(t.Context(), request(corpusTime(t), userMessage(s))))
+		got, err := llm.Collect(b.Stream(t.Context(), newRequest(corpusTime(t), userMessage(s))))
 		if err != nil || len(got.Calls()) != 1 || string(got.Calls()[0].Args) != `{"title":"buy milk"}` {
 			t.Errorf("%q: %+v, %v", s, got.Parts, err)
 		}
 	}
-	got, err := llm.Collect(b.Stream(t.Context(), request(corpusTime(t), userMessage("who are you?"))))
+	got, err := llm.Collect(b.Stream(t.Context(), newRequest(corpusTime(t), userMessage("who are you?"))))
 	if err != nil || !strings.Contains(got.Text(), "I am Jeeves") {
 		t.Errorf("%q, %v", got.Text(), err)
 	}

@@ -40,12 +40,12 @@ func TestDialogue_NamesTheRecord(t *testing.T) {
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
 			c := newConversation(t)
-			if calls := c.hear(tc.first); len(calls) > 0 {
+			if calls := c.hearText(tc.first); len(calls) > 0 {
 				for range calls {
-					c.result(tc.result)
+					c.answerCalls(tc.result)
 				}
 			}
-			want(t, c.hear(tc.second), tc.want...)
+			expectCalls(t, c.hearText(tc.second), tc.want...)
 		})
 	}
 }
@@ -72,10 +72,10 @@ func TestDialogue_AnswersInWords(t *testing.T) {
 		{"hola", "cuánto es el 21% de 350", "el 21% de 350 = 73,5"},
 	} {
 		c := newConversation(t)
-		c.hear(tc[0])
-		want(t, c.hear(tc[1]))
-		if !strings.Contains(c.say(), tc[2]) {
-			t.Errorf("%q, %q: %s, want %q", tc[0], tc[1], c.say(), tc[2])
+		c.hearText(tc[0])
+		expectCalls(t, c.hearText(tc[1]))
+		if !strings.Contains(c.lastText(), tc[2]) {
+			t.Errorf("%q, %q: %s, want %q", tc[0], tc[1], c.lastText(), tc[2])
 		}
 	}
 }
@@ -117,7 +117,7 @@ func TestRequests_CountEveryWord(t *testing.T) {
 		"i have two cats, Miso and Pickle":          `remember {"text":"I have two cats, Miso and Pickle"}`,
 		"milk, bread onto shopping list pls":        `create_task {"project":"shopping list","title":"milk"}; create_task {"project":"shopping list","title":"bread"}`,
 	} {
-		if got := describe(g.planRequests(said, now, 0)); got != want {
+		if got := describePlan(g.planRequests(said, now, 0)); got != want {
 			t.Errorf("%q leads to %s, want %s", said, got, want)
 		}
 	}
@@ -156,7 +156,7 @@ func TestRequests_CountEveryWord(t *testing.T) {
 			text = p.question.text
 		}
 		if len(p.calls) > 0 || !strings.Contains(text, want) {
-			t.Errorf("%q leads to %s %s, want %q and no call", said, describe(p), text, want)
+			t.Errorf("%q leads to %s %s, want %q and no call", said, describePlan(p), text, want)
 		}
 	}
 }
@@ -164,12 +164,12 @@ func TestRequests_CountEveryWord(t *testing.T) {
 // TestTurn_ReadsAfterTheAction checks that the second request of a message sees what the first one changed.
 func TestTurn_ReadsAfterTheAction(t *testing.T) {
 	c := newConversation(t)
-	c.hear("wake me at 6")
-	c.result("OK")
-	want(t, c.hear("cancel it, what alarms are left?"), `cancel_reminder{"reminder":"wake up"}`)
-	next := c.result("Canceled.")
-	want(t, next.Calls(), "list_reminders{}")
-	if got := c.result("You have no reminders."); !strings.HasPrefix(got.Text(), "Canceled.") || !strings.Contains(got.Text(), "There are no alarms.") {
+	c.hearText("wake me at 6")
+	c.answerCalls("OK")
+	expectCalls(t, c.hearText("cancel it, what alarms are left?"), `cancel_reminder{"reminder":"wake up"}`)
+	next := c.answerCalls("Canceled.")
+	expectCalls(t, next.Calls(), "list_reminders{}")
+	if got := c.answerCalls("You have no reminders."); !strings.HasPrefix(got.Text(), "Canceled.") || !strings.Contains(got.Text(), "There are no alarms.") {
 		t.Errorf("the answer is %q", got.Text())
 	}
 }
@@ -179,20 +179,20 @@ func TestQuestion_TonightKeepsTheEvening(t *testing.T) {
 	g, late := New(testOptions("")).grammar(), corpusTime(t).Add(13*time.Hour)
 	p := g.planRequests("remind me to take the bins out tonight", late, 0)
 	if p.question == nil {
-		t.Fatalf("the plan is %s, want a question", describe(p))
+		t.Fatalf("the plan is %s, want a question", describePlan(p))
 	}
 	wish, _ := p.question.complete("at 8")
-	if got := describe(g.planRequests(wish, late, 0)); got != `create_reminder {"at":"2026-03-05T20:00:00+02:00","text":"take the bins out"}` {
+	if got := describePlan(g.planRequests(wish, late, 0)); got != `create_reminder {"at":"2026-03-05T20:00:00+02:00","text":"take the bins out"}` {
 		t.Errorf("%q leads to %s", wish, got)
 	}
 }
 
 func TestFollowUps_BothWhileAQuestionIsOpen(t *testing.T) {
 	c := newConversation(t)
-	c.hear("remind me to call mum at 5pm")
-	c.result("OK")
-	c.hear("remind me to call dad at 6pm")
-	c.result("OK")
-	want(t, c.hear("remind me to stretch"))
-	want(t, c.hear("cancel them both"), `cancel_reminder{"reminder":"call mum"}`, `cancel_reminder{"reminder":"call dad"}`)
+	c.hearText("remind me to call mum at 5pm")
+	c.answerCalls("OK")
+	c.hearText("remind me to call dad at 6pm")
+	c.answerCalls("OK")
+	expectCalls(t, c.hearText("remind me to stretch"))
+	expectCalls(t, c.hearText("cancel them both"), `cancel_reminder{"reminder":"call mum"}`, `cancel_reminder{"reminder":"call dad"}`)
 }

@@ -28,12 +28,12 @@ func TestWatching(t *testing.T) {
 			if s.expected == "NOWATCH" {
 				for _, c := range p.calls {
 					if strings.HasSuffix(c.name, "_watcher") || strings.HasSuffix(c.name, "_intent") {
-						t.Errorf("line %d: %s", s.line, describe(p))
+						t.Errorf("line %d: %s", s.line, describePlan(p))
 					}
 				}
 				return
 			}
-			if wrong := s.check(t, b); wrong != "" {
+			if wrong := s.checkAnswer(t, b); wrong != "" {
 				t.Fatalf("line %d: %s", s.line, wrong)
 			}
 			var want []wantedCall
@@ -45,8 +45,8 @@ func TestWatching(t *testing.T) {
 				if err := json.Unmarshal(p.calls[i].encodeArgs(), &got); err != nil {
 					t.Fatal(err)
 				}
-				if !reflect.DeepEqual(normal(got), normal(w.Args)) {
-					t.Errorf("line %d: want %s, got %s", s.line, s.expected, describe(p))
+				if !reflect.DeepEqual(normalizeValue(got), normalizeValue(w.Args)) {
+					t.Errorf("line %d: want %s, got %s", s.line, s.expected, describePlan(p))
 				}
 			}
 		})
@@ -65,7 +65,7 @@ func TestWatching_PaceChangesTheNewWatcher(t *testing.T) {
 		{"hello", "at most 3 a day", ""},
 	} {
 		t.Run(x.said+" after "+x.before, func(t *testing.T) {
-			r := request(corpusTime(t), userMessage(x.before), llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Text: "Done."}}}, userMessage(x.said))
+			r := newRequest(corpusTime(t), userMessage(x.before), llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Text: "Done."}}}, userMessage(x.said))
 			got, err := llm.Collect(b.Stream(t.Context(), r))
 			if err != nil {
 				t.Fatal(err)

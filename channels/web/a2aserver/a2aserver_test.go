@@ -81,10 +81,10 @@ func (e *fakeEngine) Wait(ctx context.Context, id string) (api.EventStatus, erro
 }
 
 func (e *fakeEngine) CancelEvent(_ context.Context, id string) (bool, error) {
-	return true, e.end(id, "dead", "")
+	return true, e.endEvent(id, "dead", "")
 }
 
-func (e *fakeEngine) end(id, state, answer string) error {
+func (e *fakeEngine) endEvent(id, state, answer string) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.events[id].State, e.events[id].Answer, e.events[id].Approvals = state, answer, nil
@@ -110,7 +110,7 @@ func (e *fakeEngine) IsClientValid(_ context.Context, _, id string) (bool, error
 	return !e.ended[id], nil
 }
 
-func (e *fakeEngine) revoke(name string) {
+func (e *fakeEngine) revokeClient(name string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.ended["id-"+name] = true
@@ -153,7 +153,7 @@ func newBench(t *testing.T, allow ...string) *bench {
 	return b
 }
 
-func (b *bench) do(method, path, client, body string, head ...string) (int, string) {
+func (b *bench) sendRequest(method, path, client, body string, head ...string) (int, string) {
 	b.t.Helper()
 	r := httptest.NewRequestWithContext(b.t.Context(), method, path, strings.NewReader(body))
 	r.Header.Set("A2A-Version", "1.0")
@@ -168,10 +168,10 @@ func (b *bench) do(method, path, client, body string, head ...string) (int, stri
 	return w.Code, w.Body.String()
 }
 
-// rpc calls a method and returns the result, or the code of the error.
-func (b *bench) rpc(client, method, params string) (result string, code int) {
+// callRPC calls a method and returns the result, or the code of the error.
+func (b *bench) callRPC(client, method, params string) (result string, code int) {
 	b.t.Helper()
-	_, body := b.do(http.MethodPost, RPCPath, client, `{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":`+params+`}`)
+	_, body := b.sendRequest(http.MethodPost, RPCPath, client, `{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":`+params+`}`)
 	var out struct {
 		Result json.RawMessage
 		Error  *struct{ Code int }
@@ -185,14 +185,14 @@ func (b *bench) rpc(client, method, params string) (result string, code int) {
 	return string(out.Result), 0
 }
 
-func message(id, text, more string) string {
+func messageJSON(id, text, more string) string {
 	return fmt.Sprintf(`{"message":{"messageId":%q,"role":"ROLE_USER","parts":[{"text":%q}]%s},"configuration":{"returnImmediately":true}}`, id, text, more)
 }
 
-// send sends a message and returns the id of its task.
-func (b *bench) send(client, id, text, more string) string {
+// sendMessage sends a message and returns the id of its task.
+func (b *bench) sendMessage(client, id, text, more string) string {
 	b.t.Helper()
-	result, code := b.rpc(client, "SendMessage", message(id, text, more))
+	result, code := b.callRPC(client, "SendMessage", messageJSON(id, text, more))
 	var out struct{ Task struct{ ID string } }
 	if err := json.Unmarshal([]byte(result), &out); err != nil || code != 0 || out.Task.ID == "" {
 		b.t.Fatalf("SendMessage = %s, %d", result, code)
@@ -200,9 +200,9 @@ func (b *bench) send(client, id, text, more string) string {
 	return out.Task.ID
 }
 
-func (b *bench) state(client, task string) string {
+func (b *bench) taskState(client, task string) string {
 	b.t.Helper()
-	result, code := b.rpc(client, "GetTask", `{"id":"`+task+`"}`)
+	result, code := b.callRPC(client, "GetTask", `{"id":"`+task+`"}`)
 	var out struct{ Status struct{ State string } }
 	if err := json.Unmarshal([]byte(result), &out); err != nil || code != 0 {
 		return fmt.Sprint(code)
@@ -241,7 +241,7 @@ func TestServer_RejectsInvalidRequests(t *testing.T) {
 		"a push address without TLS": {`{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"1","role":"ROLE_USER",` + text + `},"configuration":{"taskPushNotificationConfig":{"url":"http://example.org/"}}}}`, -32602},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, body := b.do(http.MethodPost, RPCPath, "peer", tc.body)
+			_, body := b.sendRequest(http.MethodPost, RPCPath, "peer", tc.body)
 			var out struct{ Error struct{ Code int } }
 			if err := json.Unmarshal([]byte(body), &out); err != nil || out.Error.Code != tc.code {
 				t.Errorf("%s: code %d, want %d: %s", tc.body, out.Error.Code, tc.code, body)
@@ -252,81 +252,81 @@ func TestServer_RejectsInvalidRequests(t *testing.T) {
 		t.Errorf("%d messages were accepted", b.engine.n)
 	}
 	for _, version := range []string{"", "0.3", "2.0"} {
-		if _, body := b.do(http.MethodPost, RPCPath, "peer", `{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":"x"}}`, "A2A-Version", version); !strings.Contains(body, "-32009") {
+		if _, body := b.sendRequest(http.MethodPost, RPCPath, "peer", `{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":"x"}}`, "A2A-Version", version); !strings.Contains(body, "-32009") {
 			t.Errorf("version %q: %s", version, body)
 		}
 	}
-	if status, _ := b.do(http.MethodPost, RPCPath, "peer", strings.Repeat("a", maxBody+1)); status != http.StatusRequestEntityTooLarge {
+	if status, _ := b.sendRequest(http.MethodPost, RPCPath, "peer", strings.Repeat("a", maxBody+1)); status != http.StatusRequestEntityTooLarge {
 		t.Errorf("request above the limit: status %d", status)
 	}
 }
 
 func TestServer_SeparatesClients(t *testing.T) {
 	b := newBench(t)
-	if status, _ := b.do(http.MethodPost, RPCPath, "", message("1", "hello", "")); status != http.StatusUnauthorized {
+	if status, _ := b.sendRequest(http.MethodPost, RPCPath, "", messageJSON("1", "hello", "")); status != http.StatusUnauthorized {
 		t.Errorf("without a token: status %d", status)
 	}
-	task := b.send("peer", "m1", "hello", "")
+	task := b.sendMessage("peer", "m1", "hello", "")
 	if in := b.engine.last; in.FromOwner || in.Channel != "a2a" || in.Sender != "peer" || !strings.HasPrefix(in.Session, "a2a:peer:") {
 		t.Errorf("received %+v", in)
 	}
-	if again := b.send("peer", "m1", "hello", ""); again != task {
+	if again := b.sendMessage("peer", "m1", "hello", ""); again != task {
 		t.Errorf("a repeated message made the task %s, want %s", again, task)
 	}
-	if _, code := b.rpc("peer", "SendMessage", message("m1", "another text", "")); code != -32602 {
+	if _, code := b.callRPC("peer", "SendMessage", messageJSON("m1", "another text", "")); code != -32602 {
 		t.Errorf("another text with the same messageId: code %d", code)
 	}
-	if other := b.send("other", "m1", "hello", ""); other == task {
+	if other := b.sendMessage("other", "m1", "hello", ""); other == task {
 		t.Error("two clients share a task")
 	}
 	for _, method := range []string{"GetTask", "CancelTask"} {
-		if _, code := b.rpc("other", method, `{"id":"`+task+`"}`); code != -32001 {
+		if _, code := b.callRPC("other", method, `{"id":"`+task+`"}`); code != -32001 {
 			t.Errorf("%s of a foreign task: code %d, want -32001", method, code)
 		}
 	}
-	if _, code := b.rpc("other", "SendMessage", message("m2", "continue", `,"taskId":"`+task+`"`)); code != -32001 {
+	if _, code := b.callRPC("other", "SendMessage", messageJSON("m2", "continue", `,"taskId":"`+task+`"`)); code != -32001 {
 		t.Errorf("message to a foreign task: code %d", code)
 	}
 	for _, method := range []string{"ListTaskPushNotificationConfigs", "GetTaskPushNotificationConfig", "DeleteTaskPushNotificationConfig"} {
-		if _, code := b.rpc("other", method, `{"taskId":"`+task+`","id":"1"}`); code != -32001 {
+		if _, code := b.callRPC("other", method, `{"taskId":"`+task+`","id":"1"}`); code != -32001 {
 			t.Errorf("%s of a foreign task: code %d", method, code)
 		}
 	}
-	if list, _ := b.rpc("other", "ListTasks", `{}`); strings.Contains(list, task) {
+	if list, _ := b.callRPC("other", "ListTasks", `{}`); strings.Contains(list, task) {
 		t.Errorf("foreign task listed: %s", list)
 	}
 }
 
 func TestServer_ShowsTheStateOfTheEvent(t *testing.T) {
 	b := newBench(t)
-	task := b.send("peer", "m1", "do it", "")
+	task := b.sendMessage("peer", "m1", "do it", "")
 	b.engine.mu.Lock()
 	b.engine.events[task].Approvals = []api.Approval{{ID: "secret-question"}}
 	b.engine.mu.Unlock()
-	result, _ := b.rpc("peer", "GetTask", `{"id":"`+task+`"}`)
+	result, _ := b.callRPC("peer", "GetTask", `{"id":"`+task+`"}`)
 	if !strings.Contains(result, "TASK_STATE_WORKING") || strings.Contains(result, "secret-question") {
 		t.Errorf("result while the user is asked: %s", result)
 	}
-	if err := b.engine.end(task, "done", "Which one?"); err != nil {
+	if err := b.engine.endEvent(task, "done", "Which one?"); err != nil {
 		t.Fatal(err)
 	}
-	if got := b.state("peer", task); got != "TASK_STATE_INPUT_REQUIRED" {
+	if got := b.taskState("peer", task); got != "TASK_STATE_INPUT_REQUIRED" {
 		t.Fatalf("state after a question: %s", got)
 	}
-	if id := b.send("peer", "m2", "the red one", `,"taskId":"`+task+`"`); id != task {
+	if id := b.sendMessage("peer", "m2", "the red one", `,"taskId":"`+task+`"`); id != task {
 		t.Errorf("the answer made the task %s, want %s", id, task)
 	}
-	if got := b.state("peer", task); got != "TASK_STATE_WORKING" {
+	if got := b.taskState("peer", task); got != "TASK_STATE_WORKING" {
 		t.Errorf("state after the answer: %s", got)
 	}
-	if err := b.engine.end("event-0002", "done", "Done."); err != nil {
+	if err := b.engine.endEvent("event-0002", "done", "Done."); err != nil {
 		t.Fatal(err)
 	}
-	result, _ = b.rpc("peer", "GetTask", `{"id":"`+task+`"}`)
+	result, _ = b.callRPC("peer", "GetTask", `{"id":"`+task+`"}`)
 	if strings.Count(result, `"role":"ROLE_USER"`) != 2 || !strings.Contains(result, "Which one?") || !strings.Contains(result, "TASK_STATE_COMPLETED") {
 		t.Errorf("complete task: %s", result)
 	}
-	if short, _ := b.rpc("peer", "GetTask", `{"id":"`+task+`","historyLength":1}`); strings.Contains(short, "the red one") {
+	if short, _ := b.callRPC("peer", "GetTask", `{"id":"`+task+`","historyLength":1}`); strings.Contains(short, "the red one") {
 		t.Errorf("historyLength 1: %s", short)
 	}
 	for _, method := range []string{"CancelTask", "SubscribeToTask"} {
@@ -334,14 +334,14 @@ func TestServer_ShowsTheStateOfTheEvent(t *testing.T) {
 			t.Errorf("%s of an ended task: %s", method, body)
 		}
 	}
-	if _, code := b.rpc("peer", "SendMessage", message("m3", "more", `,"taskId":"`+task+`"`)); code != -32004 {
+	if _, code := b.callRPC("peer", "SendMessage", messageJSON("m3", "more", `,"taskId":"`+task+`"`)); code != -32004 {
 		t.Errorf("message to an ended task: code %d, want -32004", code)
 	}
 }
 
 func (b *bench) rpcOrStream(method, params string) (string, int) {
 	b.t.Helper()
-	_, body := b.do(http.MethodPost, RPCPath, "peer", `{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":`+params+`}`)
+	_, body := b.sendRequest(http.MethodPost, RPCPath, "peer", `{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":`+params+`}`)
 	if strings.Contains(body, `"error"`) {
 		return body, 1
 	}
@@ -350,8 +350,8 @@ func (b *bench) rpcOrStream(method, params string) (string, int) {
 
 func TestServer_StreamsUntilTheEnd(t *testing.T) {
 	b := newBench(t)
-	time.AfterFunc(50*time.Millisecond, func() { _ = b.engine.end("event-0001", "done", "The answer.") })
-	_, body := b.do(http.MethodPost, RESTPath+"/message:stream", "peer", message("m1", "hello", ""))
+	time.AfterFunc(50*time.Millisecond, func() { _ = b.engine.endEvent("event-0001", "done", "The answer.") })
+	_, body := b.sendRequest(http.MethodPost, RESTPath+"/message:stream", "peer", messageJSON("m1", "hello", ""))
 	at := 0
 	for _, want := range []string{"TASK_STATE_SUBMITTED", `"artifactUpdate"`, "The answer.", "TASK_STATE_COMPLETED"} {
 		i := strings.Index(body[at:], want)
@@ -366,13 +366,13 @@ func TestServer_CancelsAndLists(t *testing.T) {
 	b := newBench(t)
 	var tasks []string
 	for i := range 5 {
-		tasks = append(tasks, b.send("peer", fmt.Sprint("m", i), "hello", ""))
+		tasks = append(tasks, b.sendMessage("peer", fmt.Sprint("m", i), "hello", ""))
 	}
 	time.Sleep(2 * time.Millisecond) // change times have a resolution of 1 ms
-	if _, code := b.rpc("peer", "CancelTask", `{"id":"`+tasks[2]+`"}`); code != 0 {
+	if _, code := b.callRPC("peer", "CancelTask", `{"id":"`+tasks[2]+`"}`); code != 0 {
 		t.Errorf("CancelTask: code %d", code)
 	}
-	if got := b.state("peer", tasks[2]); got != "TASK_STATE_CANCELED" {
+	if got := b.taskState("peer", tasks[2]); got != "TASK_STATE_CANCELED" {
 		t.Errorf("state = %s", got)
 	}
 	if st, _ := b.engine.Event(t.Context(), tasks[2]); st.State != "dead" {
@@ -381,7 +381,7 @@ func TestServer_CancelsAndLists(t *testing.T) {
 	var seen []string
 	token := ""
 	for range 4 {
-		result, code := b.rpc("peer", "ListTasks", fmt.Sprintf(`{"pageSize":2,"pageToken":%q}`, token))
+		result, code := b.callRPC("peer", "ListTasks", fmt.Sprintf(`{"pageSize":2,"pageToken":%q}`, token))
 		var page struct {
 			Tasks         []struct{ ID string }
 			TotalSize     int
@@ -400,7 +400,7 @@ func TestServer_CancelsAndLists(t *testing.T) {
 	if len(seen) != 5 || seen[0] != tasks[2] {
 		t.Errorf("pages contain %v", seen)
 	}
-	if result, _ := b.rpc("peer", "ListTasks", `{"status":"TASK_STATE_CANCELED"}`); strings.Count(result, `"status"`) != 1 || !strings.Contains(result, tasks[2]) {
+	if result, _ := b.callRPC("peer", "ListTasks", `{"status":"TASK_STATE_CANCELED"}`); strings.Count(result, `"status"`) != 1 || !strings.Contains(result, tasks[2]) {
 		t.Errorf("canceled tasks: %s", result)
 	}
 }
@@ -408,14 +408,14 @@ func TestServer_CancelsAndLists(t *testing.T) {
 func TestServer_LimitsAClient(t *testing.T) {
 	b := newBench(t)
 	for i := range maxOpen {
-		b.send("flood", fmt.Sprint(i), "hello", "")
+		b.sendMessage("flood", fmt.Sprint(i), "hello", "")
 	}
-	if result, code := b.rpc("flood", "SendMessage", message("last", "hello", "")); code != -32000 || !strings.Contains(result, "too many open tasks") {
+	if result, code := b.callRPC("flood", "SendMessage", messageJSON("last", "hello", "")); code != -32000 || !strings.Contains(result, "too many open tasks") {
 		t.Errorf("one more task: %d, %s", code, result)
 	}
-	b.send("peer", "m1", "hello", "") // another client is not affected
+	b.sendMessage("peer", "m1", "hello", "") // another client is not affected
 	b.engine.refuse = channels.ErrStranger
-	if _, code := b.rpc("peer", "SendMessage", message("m2", "hello", "")); code != -32000 {
+	if _, code := b.callRPC("peer", "SendMessage", messageJSON("m2", "hello", "")); code != -32000 {
 		t.Errorf("over the hourly limit: code %d", code)
 	}
 }
@@ -442,13 +442,13 @@ func TestServer_SignsPushNotifications(t *testing.T) {
 	web := httptest.NewServer(receiver)
 	defer web.Close()
 	b := newBench(t, strings.TrimPrefix(web.URL, "http://"))
-	task := b.send("peer", "m1", "hello", "")
+	task := b.sendMessage("peer", "m1", "hello", "")
 	config := `{"taskId":"` + task + `","url":"` + web.URL + `/hook","token":"mine","authentication":{"scheme":"Bearer","credentials":"secret-1"}}`
-	result, code := b.rpc("peer", "CreateTaskPushNotificationConfig", config)
+	result, code := b.callRPC("peer", "CreateTaskPushNotificationConfig", config)
 	if code != 0 || strings.Contains(result, "secret-1") {
 		t.Fatalf("CreateTaskPushNotificationConfig = %s, %d", result, code)
 	}
-	if err := b.engine.end(task, "done", "The answer."); err != nil {
+	if err := b.engine.endEvent(task, "done", "The answer."); err != nil {
 		t.Fatal(err)
 	}
 	deadline := time.Now().Add(60 * time.Second)
@@ -481,7 +481,7 @@ func TestServer_SignsPushNotifications(t *testing.T) {
 
 func TestServer_PublishesACardWithoutSecrets(t *testing.T) {
 	b := newBench(t)
-	status, body := b.do(http.MethodGet, CardPath, "", "")
+	status, body := b.sendRequest(http.MethodGet, CardPath, "", "")
 	if status != http.StatusOK || !strings.Contains(body, `"protocolBinding":"HTTP+JSON"`) || strings.Contains(body, "token-") {
 		t.Errorf("card: %d %s", status, body)
 	}

@@ -29,7 +29,7 @@ func TestServer_StopsTasksOfRevokedClients(t *testing.T) {
 	b := newBench(t, strings.TrimPrefix(web.URL, "http://"))
 	config := `,"configuration":{"returnImmediately":true,"taskPushNotificationConfig":{"url":"` + web.URL + `/hook","authentication":{"scheme":"Bearer","credentials":"secret-1"}}}}`
 	sent := func(client, id string) string {
-		result, code := b.rpc(client, "SendMessage", strings.Replace(message(id, "hello", ""), `,"configuration":{"returnImmediately":true}}`, config, 1))
+		result, code := b.callRPC(client, "SendMessage", strings.Replace(messageJSON(id, "hello", ""), `,"configuration":{"returnImmediately":true}}`, config, 1))
 		var out struct{ Task struct{ ID string } }
 		if err := json.Unmarshal([]byte(result), &out); err != nil || code != 0 {
 			t.Fatalf("SendMessage = %s, %d", result, code)
@@ -37,13 +37,13 @@ func TestServer_StopsTasksOfRevokedClients(t *testing.T) {
 		return out.Task.ID
 	}
 	open, answered, question, honest := sent("peer", "m1"), sent("peer", "m2"), sent("peer", "m3"), sent("other", "m1")
-	if err := b.engine.end(question, "done", "SECRET-ANSWER: which one?"); err != nil {
+	if err := b.engine.endEvent(question, "done", "SECRET-ANSWER: which one?"); err != nil {
 		t.Fatal(err)
 	}
-	waitFor(t, "the first notifications", func() bool { return receiver.contains("SECRET-ANSWER") })
-	b.engine.revoke("peer")
-	receiver.clear()
-	if err := b.engine.end(answered, "done", "SECRET-ANSWER"); err != nil {
+	waitFor(t, "the first notifications", func() bool { return receiver.hasText("SECRET-ANSWER") })
+	b.engine.revokeClient("peer")
+	receiver.clearBodies()
+	if err := b.engine.endEvent(answered, "done", "SECRET-ANSWER"); err != nil {
 		t.Fatal(err)
 	}
 	waitFor(t, "the end of the open task", func() bool {
@@ -55,22 +55,22 @@ func TestServer_StopsTasksOfRevokedClients(t *testing.T) {
 		err := b.s.o.Store.Read().QueryRowContext(t.Context(), `SELECT (SELECT count(*) FROM a2a_tasks), (SELECT count(*) FROM a2a_messages), (SELECT count(*) FROM a2a_push)`).Scan(&tasks, &messages, &pushes)
 		return err == nil && tasks == 1 && messages == 1 && pushes == 1
 	})
-	if err := b.engine.end(honest, "done", "HONEST-ANSWER"); err != nil {
+	if err := b.engine.endEvent(honest, "done", "HONEST-ANSWER"); err != nil {
 		t.Fatal(err)
 	}
-	waitFor(t, "the notification of another client", func() bool { return receiver.contains("HONEST-ANSWER") })
-	if receiver.contains("SECRET-ANSWER") {
+	waitFor(t, "the notification of another client", func() bool { return receiver.hasText("HONEST-ANSWER") })
+	if receiver.hasText("SECRET-ANSWER") {
 		t.Error("a revoked client received an answer")
 	}
 }
 
-func (p *pushReceiver) contains(text string) bool {
+func (p *pushReceiver) hasText(text string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return bytes.Contains(bytes.Join(p.body, nil), []byte(text))
 }
 
-func (p *pushReceiver) clear() {
+func (p *pushReceiver) clearBodies() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.body = nil
@@ -79,17 +79,17 @@ func (p *pushReceiver) clear() {
 // A new client with the name of a revoked client cannot see that client's tasks.
 func TestServer_GivesNoTasksToANewClientOfTheSameName(t *testing.T) {
 	b := newBench(t)
-	task := b.send("peer", "m1", "hello", `,"contextId":"shared"`)
+	task := b.sendMessage("peer", "m1", "hello", `,"contextId":"shared"`)
 	session := b.engine.last.Session
 	for _, method := range []string{"GetTask", "CancelTask"} {
-		if body, code := b.rpc("peer#2", method, `{"id":"`+task+`"}`); code != -32001 {
+		if body, code := b.callRPC("peer#2", method, `{"id":"`+task+`"}`); code != -32001 {
 			t.Errorf("%s = %d %s, want -32001", method, code, body)
 		}
 	}
-	if list, _ := b.rpc("peer#2", "ListTasks", `{}`); strings.Contains(list, task) {
+	if list, _ := b.callRPC("peer#2", "ListTasks", `{}`); strings.Contains(list, task) {
 		t.Errorf("listed: %s", list)
 	}
-	if again := b.send("peer#2", "m1", "hello", `,"contextId":"shared"`); again == task || b.engine.last.Session == session {
+	if again := b.sendMessage("peer#2", "m1", "hello", `,"contextId":"shared"`); again == task || b.engine.last.Session == session {
 		t.Errorf("the new client continues the task %s in %s", again, b.engine.last.Session)
 	}
 }
@@ -104,7 +104,7 @@ func TestServer_BoundsPages(t *testing.T) {
 			extra, metadata = fmt.Sprintf(`,{"raw":%q}`, image), strings.Repeat("m", 1<<20)
 		}
 		body := fmt.Sprintf(`{"message":{"messageId":"m%d","role":"ROLE_USER","metadata":{"x":%q},"parts":[{"text":%q}%s]},"configuration":{"returnImmediately":true}}`, i, metadata, strings.Repeat("t", 250<<10), extra)
-		if result, code := b.rpc("peer", "SendMessage", body); code != 0 {
+		if result, code := b.callRPC("peer", "SendMessage", body); code != 0 {
 			t.Fatalf("SendMessage = %.300s, %d", result, code)
 		}
 	}
@@ -114,7 +114,7 @@ func TestServer_BoundsPages(t *testing.T) {
 	}
 	seen, token := 0, ""
 	for pages := 1; ; pages++ {
-		result, code := b.rpc("peer", "ListTasks", fmt.Sprintf(`{"pageSize":100,"pageToken":%q}`, token))
+		result, code := b.callRPC("peer", "ListTasks", fmt.Sprintf(`{"pageSize":100,"pageToken":%q}`, token))
 		var page struct {
 			Tasks         []struct{ ID string }
 			TotalSize     int

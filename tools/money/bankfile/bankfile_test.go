@@ -16,7 +16,7 @@ import (
 
 var now = time.Date(2026, 11, 29, 20, 0, 0, 0, time.UTC)
 
-func summarize(s Statement, err error) string {
+func summarizeStatement(s Statement, err error) string {
 	var b strings.Builder
 	if q, ok := errors.AsType[*QuestionError](err); ok {
 		return "ask " + q.Option + ": " + q.Text + "\n"
@@ -64,7 +64,7 @@ func TestParse(t *testing.T) {
 			}
 			text, want, _ := strings.Cut(string(raw), "\n---\n")
 			for name, data := range map[string][]byte{"as it is": []byte(text), "with CRLF": []byte(strings.ReplaceAll(text, "\n", "\r\n")), "with a BOM": []byte("\xef\xbb\xbf" + text)} {
-				if got := summarize(Parse(data, Options{Currency: "EUR", Now: now})); got != want {
+				if got := summarizeStatement(Parse(data, Options{Currency: "EUR", Now: now})); got != want {
 					t.Errorf("%s: Parse finds\n%s\nwant\n%s", name, got, want)
 				}
 			}
@@ -80,7 +80,7 @@ func TestParse_UsesAnswers(t *testing.T) {
 		}
 		text, _, _ := strings.Cut(string(raw), "\n---\n")
 		o.Currency, o.Now = "EUR", now
-		return summarize(Parse([]byte(text), o))
+		return summarizeStatement(Parse([]byte(text), o))
 	}
 	for _, tc := range []struct {
 		file string
@@ -113,7 +113,7 @@ func TestParse_ReadsOtherEncodings(t *testing.T) {
 	}
 	s, err := Parse(latin, Options{Currency: "EUR", Now: now})
 	if err != nil || s.Entries[1].Payee != "Stadtwerke Köln" || len(s.Notes) != 1 {
-		t.Errorf("Latin-1: %s", summarize(s, err))
+		t.Errorf("Latin-1: %s", summarizeStatement(s, err))
 	}
 	baltic, err := charmap.Windows1257.NewEncoder().Bytes([]byte("Data;Gavėjas;Suma\n2026-10-01;Žalia žolė;-5,00\n"))
 	if err != nil {
@@ -121,7 +121,7 @@ func TestParse_ReadsOtherEncodings(t *testing.T) {
 	}
 	s, err = Parse(baltic, Options{Currency: "EUR", Now: now, Encoding: "windows-1257"})
 	if err != nil || s.Entries[0].Payee != "Žalia žolė" {
-		t.Errorf("Windows-1257: %s", summarize(s, err))
+		t.Errorf("Windows-1257: %s", summarizeStatement(s, err))
 	}
 }
 

@@ -14,8 +14,8 @@ import (
 
 var now = time.Date(2026, 11, 29, 20, 0, 0, 0, time.UTC)
 
-// summarize writes what a user would notice of a receipt.
-func summarize(r Receipt) string {
+// summarizeReceipt writes what a user would notice of a receipt.
+func summarizeReceipt(r Receipt) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "vendor: %s\ndate: %s\ncurrency: %s", r.Vendor, r.Date, r.Currency)
 	if r.Assumed {
@@ -65,7 +65,7 @@ func TestParse(t *testing.T) {
 			if first, rest, ok := strings.Cut(text, "\n"); ok && strings.HasPrefix(first, "own: ") {
 				own, text = first[5:], rest
 			}
-			got := summarize(Parse(text, Options{Currency: own, Now: now}))
+			got := summarizeReceipt(Parse(text, Options{Currency: own, Now: now}))
 			if got != want {
 				t.Errorf("Parse finds\n%s\nwant\n%s", got, want)
 			}

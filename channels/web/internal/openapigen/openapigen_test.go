@@ -34,7 +34,7 @@ type encodesItself struct{}
 
 func (encodesItself) MarshalJSON() ([]byte, error) { return []byte("1"), nil }
 
-func document(types ...reflect.Type) Document {
+func newDocument(types ...reflect.Type) Document {
 	return Document{
 		Root: "../../../..", Module: "hob", Plain: []string{"hob/channels/web/internal/openapigen"}, Error: reflect.TypeFor[Inner](), Extra: types,
 		Operations: []Operation{{Method: "GET", Path: "/x", ID: "x", Responses: []Response{{Status: 200, Description: "OK"}}}},
@@ -42,7 +42,7 @@ func document(types ...reflect.Type) Document {
 }
 
 func TestGenerate_DescribesTypes(t *testing.T) {
-	b, err := Generate(document(reflect.TypeFor[item]()))
+	b, err := Generate(newDocument(reflect.TypeFor[item]()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestGenerate_RejectsTypesThatItCannotDescribe(t *testing.T) {
 		"a function":                 reflect.TypeFor[func()](),
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := Generate(document(x)); err == nil {
+			if _, err := Generate(newDocument(x)); err == nil {
 				t.Errorf("Generate accepts %s", x)
 			}
 		})

@@ -12,7 +12,7 @@ import (
 func (h *daemonFixture) a2aToken(name string) string {
 	h.t.Helper()
 	out, err := h.d.service.CreateClient(h.t.Context(), api.NewClient{Kind: "a2a", Name: name})
-	fatal(h.t, err)
+	failOnError(h.t, err)
 	return out.Token
 }
 
@@ -28,11 +28,11 @@ func TestA2A_DelegatesToAnotherHob(t *testing.T) {
 		}
 		return useTool("delegate_to_agent", map[string]any{"agent": "other", "task": "count the apples"})
 	})
-	got := h.tool("delegate_to_agent", `{"agent":"other","task":"count the apples"}`)
+	got := h.callTool("delegate_to_agent", `{"agent":"other","task":"count the apples"}`)
 	if !strings.Contains(got.Text, "PEER-ANSWER to") || !strings.Contains(got.Text, "count the apples") {
 		t.Errorf("the answer is %+v", got)
 	}
-	if bad := h.tool("delegate_to_agent", `{"agent":"http://127.0.0.1:1","task":"x"}`); bad.Code != "not_found" && !strings.Contains(bad.Error, "there is no agent") {
+	if bad := h.callTool("delegate_to_agent", `{"agent":"http://127.0.0.1:1","task":"x"}`); bad.Code != "not_found" && !strings.Contains(bad.Error, "there is no agent") {
 		t.Errorf("an address as agent: %+v", bad)
 	}
 }

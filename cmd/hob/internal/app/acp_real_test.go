@@ -29,7 +29,7 @@ func realAgents() map[string]realAgent {
 			env: "HOB_TEST_OPENCODE", args: []string{"acp"}, tool: "bash",
 			vars: func(string) []string { return []string{"OPENCODE_DISABLE_AUTOUPDATE=1"} },
 			prepare: func(home, url string) error {
-				return put(filepath.Join(home, ".config", "opencode", "opencode.json"), fmt.Sprintf(`{"model": "local/scripted", "small_model": "local/scripted",
+				return writeFile(filepath.Join(home, ".config", "opencode", "opencode.json"), fmt.Sprintf(`{"model": "local/scripted", "small_model": "local/scripted",
 					"autoupdate": false, "share": "disabled", "permission": {"bash": "ask", "edit": "ask", "webfetch": "ask"},
 					"provider": {"local": {"npm": "@ai-sdk/openai-compatible", "name": "Local", "options": {"baseURL": "%s/v1", "apiKey": "k"},
 					"models": {"scripted": {"name": "Scripted", "tool_call": true}}}}}`, url))
@@ -42,7 +42,7 @@ func realAgents() map[string]realAgent {
 				return []string{"GEMINI_API_KEY=k", "GOOGLE_GEMINI_BASE_URL=" + url, "GEMINI_CLI_TRUST_WORKSPACE=true", "GEMINI_MODEL=gemini-2.5-flash"}
 			},
 			prepare: func(home, _ string) error {
-				return put(filepath.Join(home, ".gemini", "settings.json"), `{"general": {"disableAutoUpdate": true}, "privacy": {"usageStatisticsEnabled": false},
+				return writeFile(filepath.Join(home, ".gemini", "settings.json"), `{"general": {"disableAutoUpdate": true}, "privacy": {"usageStatisticsEnabled": false},
 					"telemetry": {"enabled": false}, "security": {"auth": {"selectedType": "gemini-api-key"}}}`)
 			},
 			input: func(c string) string { return fmt.Sprintf(`{"command":%q,"description":"runs a command"}`, c) },
@@ -58,7 +58,7 @@ func realAgents() map[string]realAgent {
 	}
 }
 
-func put(path, text string) error {
+func writeFile(path, text string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
@@ -85,35 +85,35 @@ func TestExternalAgent_RealPrograms(t *testing.T) {
 				llmtest.Answer{Match: `(?s)first command`, Calls: []llmtest.Call{{Name: a.tool, Args: a.input("echo first > first.txt")}}, Times: -1}, // the agent may first ask a small model for the topic
 				llmtest.Answer{Match: `(?s)second command`, Calls: []llmtest.Call{{Name: a.tool, Args: a.input("echo second > second.txt")}}, Times: -1},
 			)
-			fatal(t, a.prepare(home, model.URL))
+			failOnError(t, a.prepare(home, model.URL))
 			args, err := json.Marshal(a.args)
-			fatal(t, err)
+			failOnError(t, err)
 			vars, err := json.Marshal(a.vars(model.URL))
-			fatal(t, err)
+			failOnError(t, err)
 			if a.args == nil {
 				args = []byte("[]")
 			}
 			conf := fmt.Sprintf("[providers.real]\nkind = \"acp\"\ncommand = %q\nargs = %s\nenv = %s\ncwd = %q\n%s", program, args, vars, filepath.Join(home, "work"), a.section)
 			h := openAtModel(t, home, "real", conf)
-			if got := h.say("Please greet me."); got != "Hello from the script." {
+			if got := h.askHob("Please greet me."); got != "Hello from the script." {
 				t.Errorf("%q", got)
 			}
-			event, question := h.ask("home", "Run the first command.")
-			t.Logf("the question: %s", h.wait("question", "first").Text)
-			h.approve(question, true)
+			event, question := h.askApproval("home", "Run the first command.")
+			t.Logf("the question: %s", h.awaitDelivery("question", "first").Text)
+			h.answerApproval(question, true)
 			t.Logf("allowed: %+v", h.awaitEnd(event))
 			if _, err := os.Stat(filepath.Join(home, "work", "first.txt")); err != nil {
 				t.Errorf("the allowed action did not run: %v", err)
 			}
-			event, question = h.ask("home", "Run the second command.")
-			h.approve(question, false)
+			event, question = h.askApproval("home", "Run the second command.")
+			h.answerApproval(question, false)
 			t.Logf("denied: %+v", h.awaitEnd(event))
 			if _, err := os.Stat(filepath.Join(home, "work", "second.txt")); !os.IsNotExist(err) {
 				t.Errorf("the denied action ran: %v", err)
 			}
 			h.stop()
 			h = openAtModel(t, home, "real", conf)
-			if got := h.say("Do you still know me?"); got != "I do." {
+			if got := h.askHob("Do you still know me?"); got != "I do." {
 				t.Errorf("answer after a restart = %q", got)
 			}
 			all := model.Requests()

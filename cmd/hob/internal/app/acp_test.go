@@ -27,17 +27,17 @@ func openWithAgent(t *testing.T, more string, options ...string) *daemonFixture 
 func agentConfig(t *testing.T, home string, options ...string) string {
 	t.Helper()
 	exe, err := os.Executable()
-	fatal(t, err)
+	failOnError(t, err)
 	args, err := json.Marshal(acptest.Args(options...))
-	fatal(t, err)
+	failOnError(t, err)
 	return fmt.Sprintf("[providers.tester]\nkind = \"acp\"\ncommand = %q\nargs = %s\ncwd = %q\n", exe, args, filepath.Join(home, "work"))
 }
 
-// ask sends a message that leads to an approval request, and returns the ids of the event and of
+// askApproval sends a message that leads to an approval request, and returns the ids of the event and of
 // the request.
-func (h *daemonFixture) ask(session, text string) (event, approval string) {
+func (h *daemonFixture) askApproval(session, text string) (event, approval string) {
 	h.t.Helper()
-	code, body := h.api(http.MethodPost, "/api/v1/sessions/"+session+"/messages", map[string]string{"text": text})
+	code, body := h.callAPI(http.MethodPost, "/api/v1/sessions/"+session+"/messages", map[string]string{"text": text})
 	var r struct {
 		Event     string
 		Approvals []struct{ ID, Tool, Summary, Provenance string }
@@ -59,8 +59,8 @@ func (h *daemonFixture) awaitEnd(event string) (out struct {
 ) {
 	h.t.Helper()
 	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		_, body := h.api(http.MethodGet, "/api/v1/inbox/"+event, nil)
-		fatal(h.t, json.Unmarshal(body, &out))
+		_, body := h.callAPI(http.MethodGet, "/api/v1/inbox/"+event, nil)
+		failOnError(h.t, json.Unmarshal(body, &out))
 		if out.State == "done" || out.State == "dead" {
 			return out
 		}
@@ -69,20 +69,20 @@ func (h *daemonFixture) awaitEnd(event string) (out struct {
 	return out
 }
 
-func (h *daemonFixture) approve(id string, yes bool) {
+func (h *daemonFixture) answerApproval(id string, yes bool) {
 	h.t.Helper()
-	if code, body := h.api(http.MethodPost, "/api/v1/sessions/home/approvals/"+id, map[string]bool{"approved": yes}); code != http.StatusOK {
+	if code, body := h.callAPI(http.MethodPost, "/api/v1/sessions/home/approvals/"+id, map[string]bool{"approved": yes}); code != http.StatusOK {
 		h.t.Fatalf("answer: %d %s", code, body)
 	}
 }
 
-// pending waits for an approval request and returns its id.
-func (h *daemonFixture) pending() string {
+// awaitPending waits for an approval request and returns its id.
+func (h *daemonFixture) awaitPending() string {
 	h.t.Helper()
 	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		_, body := h.api(http.MethodGet, "/api/v1/approvals?state=pending", nil)
+		_, body := h.callAPI(http.MethodGet, "/api/v1/approvals?state=pending", nil)
 		var open []struct{ ID string }
-		fatal(h.t, json.Unmarshal(body, &open))
+		failOnError(h.t, json.Unmarshal(body, &open))
 		if len(open) > 0 {
 			return open[0].ID
 		}
@@ -91,8 +91,8 @@ func (h *daemonFixture) pending() string {
 	return ""
 }
 
-// work returns the changes that the agent made in its folder.
-func (h *daemonFixture) work() string {
+// readWork returns the changes that the agent made in its folder.
+func (h *daemonFixture) readWork() string {
 	h.t.Helper()
 	b, err := os.ReadFile(filepath.Join(h.home, "work", "done"))
 	if err != nil && !os.IsNotExist(err) {
@@ -101,40 +101,40 @@ func (h *daemonFixture) work() string {
 	return strings.TrimSpace(string(b))
 }
 
-func (h *daemonFixture) why(event string) string {
+func (h *daemonFixture) explainEvent(event string) string {
 	h.t.Helper()
-	_, body := h.api(http.MethodGet, "/api/v1/why?id="+event, nil)
+	_, body := h.callAPI(http.MethodGet, "/api/v1/why?id="+event, nil)
 	return string(body)
 }
 
 func TestExternalAgent_Answers(t *testing.T) {
 	h := openWithAgent(t, "")
-	if got := h.say("say Hello."); got != "Hello." {
+	if got := h.askHob("say Hello."); got != "Hello." {
 		t.Errorf("%q", got)
 	}
-	if got := h.say("stream one two three"); got != "one two three" {
+	if got := h.askHob("stream one two three"); got != "one two three" {
 		t.Errorf("%q", got)
 	}
-	if got := h.say("count"); !strings.HasPrefix(got, "prompt 3,") {
+	if got := h.askHob("count"); !strings.HasPrefix(got, "prompt 3,") {
 		t.Errorf("want one prompt per message in one session, got %q", got)
 	}
-	if got := h.say("/new"); !strings.Contains(got, "Started a new conversation") {
+	if got := h.askHob("/new"); !strings.Contains(got, "Started a new conversation") {
 		t.Errorf("%q", got)
 	}
-	if got := h.say("count"); !strings.HasPrefix(got, "prompt 1,") {
+	if got := h.askHob("count"); !strings.HasPrefix(got, "prompt 1,") {
 		t.Errorf("answer after /new = %q", got)
 	}
 }
 
 func TestExternalAgent_ActionsAreRecorded(t *testing.T) {
 	h := openWithAgent(t, "")
-	code, body := h.api(http.MethodPost, "/api/v1/sessions/home/messages", map[string]string{"text": "sneak rm x"})
+	code, body := h.callAPI(http.MethodPost, "/api/v1/sessions/home/messages", map[string]string{"text": "sneak rm x"})
 	if code != http.StatusOK || !strings.Contains(string(body), `"name":"agent_execute"`) || !strings.Contains(string(body), "what came of rm x") {
 		t.Errorf("%d %s", code, body)
 	}
 	var r struct{ Event string }
-	fatal(t, json.Unmarshal(body, &r))
-	if why := h.why(r.Event); !strings.Contains(why, "not asked: the agent does it by itself") {
+	failOnError(t, json.Unmarshal(body, &r))
+	if why := h.explainEvent(r.Event); !strings.Contains(why, "not asked: the agent does it by itself") {
 		t.Errorf("why: %s", why)
 	}
 }
@@ -149,22 +149,22 @@ func TestExternalAgent_AsksForApproval(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := openWithAgent(t, "")
-			event, question := h.ask("home", "do execute touch x")
-			if h.work() != "" {
+			event, question := h.askApproval("home", "do execute touch x")
+			if h.readWork() != "" {
 				t.Error("the action ran before the approval")
 			}
-			if q := h.wait("question", "touch x"); !strings.Contains(q.Text, `in its words: "innocent words"`) {
+			if q := h.awaitDelivery("question", "touch x"); !strings.Contains(q.Text, `in its words: "innocent words"`) {
 				t.Errorf("the question is %q", q.Text)
 			}
-			h.approve(question, c.yes)
+			h.answerApproval(question, c.yes)
 			got := h.awaitEnd(event)
-			if got.Answer != c.answer || len(got.Tools) != 1 || got.Tools[0].Name != "agent_execute" || got.Tools[0].State != c.state || h.work() != c.works {
-				t.Errorf("event %+v, actions %q", got, h.work())
+			if got.Answer != c.answer || len(got.Tools) != 1 || got.Tools[0].Name != "agent_execute" || got.Tools[0].State != c.state || h.readWork() != c.works {
+				t.Errorf("event %+v, actions %q", got, h.readWork())
 			}
-			if code, _ := h.api(http.MethodPost, "/api/v1/sessions/home/approvals/"+question, map[string]bool{"approved": true}); code != http.StatusConflict {
+			if code, _ := h.callAPI(http.MethodPost, "/api/v1/sessions/home/approvals/"+question, map[string]bool{"approved": true}); code != http.StatusConflict {
 				t.Errorf("second answer: status %d, want a conflict", code)
 			}
-			if why := h.why(event); !strings.Contains(why, "agent_execute") || !strings.Contains(why, question) {
+			if why := h.explainEvent(event); !strings.Contains(why, "agent_execute") || !strings.Contains(why, question) {
 				t.Errorf("why: %s", why)
 			}
 		})
@@ -173,8 +173,8 @@ func TestExternalAgent_AsksForApproval(t *testing.T) {
 
 func TestExternalAgent_BareYesApproves(t *testing.T) {
 	h := openWithAgent(t, "")
-	event, _ := h.ask("home", "do edit x")
-	if got := h.say("yes"); !strings.Contains(got, "Continuing with") {
+	event, _ := h.askApproval("home", "do edit x")
+	if got := h.askHob("yes"); !strings.Contains(got, "Continuing with") {
 		t.Errorf("%q", got)
 	}
 	if got := h.awaitEnd(event); got.Answer != "It is done: x" {
@@ -184,18 +184,18 @@ func TestExternalAgent_BareYesApproves(t *testing.T) {
 
 func TestExternalAgent_AsksTwice(t *testing.T) {
 	h := openWithAgent(t, "")
-	event, _ := h.ask("home", "both x")
-	h.wait("question", "delete")
-	h.wait("question", "run a program")
-	_, body := h.api(http.MethodGet, "/api/v1/approvals?state=pending", nil)
+	event, _ := h.askApproval("home", "both x")
+	h.awaitDelivery("question", "delete")
+	h.awaitDelivery("question", "run a program")
+	_, body := h.callAPI(http.MethodGet, "/api/v1/approvals?state=pending", nil)
 	var open []struct{ ID, Tool string }
-	fatal(t, json.Unmarshal(body, &open))
+	failOnError(t, json.Unmarshal(body, &open))
 	for _, a := range open {
-		h.approve(a.ID, a.Tool == "agent_execute")
+		h.answerApproval(a.ID, a.Tool == "agent_execute")
 	}
 	got := h.awaitEnd(event)
-	if len(got.Tools) != 2 || h.work() != "x" || !strings.Contains(got.Answer, "It is done: x") || !strings.Contains(got.Answer, "I may not") {
-		t.Errorf("event %+v, actions %q", got, h.work())
+	if len(got.Tools) != 2 || h.readWork() != "x" || !strings.Contains(got.Answer, "It is done: x") || !strings.Contains(got.Answer, "I may not") {
+		t.Errorf("event %+v, actions %q", got, h.readWork())
 	}
 }
 
@@ -203,24 +203,24 @@ func TestExternalAgent_IsStopped(t *testing.T) {
 	for name, prompt := range map[string]string{"a hanging one": "stone Wait", "one that asks": "do execute x", "one at work": "spawn"} {
 		t.Run(name, func(t *testing.T) {
 			h := openWithAgent(t, "")
-			_, body := h.api(http.MethodPost, "/api/v1/sessions/home/messages", map[string]any{"text": prompt, "async": true})
+			_, body := h.callAPI(http.MethodPost, "/api/v1/sessions/home/messages", map[string]any{"text": prompt, "async": true})
 			var r struct{ Event string }
-			fatal(t, json.Unmarshal(body, &r))
+			failOnError(t, json.Unmarshal(body, &r))
 			if name == "one that asks" {
-				h.wait("question", "run a program")
+				h.awaitDelivery("question", "run a program")
 			}
-			for h.say("/stop") != "Stopped." {
+			for h.askHob("/stop") != "Stopped." {
 				time.Sleep(10 * time.Millisecond) // until the turn has begun
 			}
 			if got := h.awaitEnd(r.Event); !regexp.MustCompile(`Stopped\.|\[interrupted\]`).MatchString(got.Answer) {
 				t.Errorf("awaitEnd = %+v", got)
 			}
-			_, body = h.api(http.MethodGet, "/api/v1/approvals?state=pending", nil)
+			_, body = h.callAPI(http.MethodGet, "/api/v1/approvals?state=pending", nil)
 			if strings.TrimSpace(string(body)) != "[]" {
 				t.Errorf("requests are still pending: %s", body)
 			}
-			if got := h.say("say again"); got != "again" || h.work() != "" {
-				t.Errorf("next answer %q, actions %q", got, h.work())
+			if got := h.askHob("say again"); got != "again" || h.readWork() != "" {
+				t.Errorf("next answer %q, actions %q", got, h.readWork())
 			}
 		})
 	}
@@ -228,12 +228,12 @@ func TestExternalAgent_IsStopped(t *testing.T) {
 
 func TestExternalAgent_WaitsWithoutBlockingOtherSessions(t *testing.T) {
 	h := openWithAgent(t, "[autonomy]\nsessions = 1\n")
-	event, question := h.ask("home", "do execute x")
-	code, body := h.api(http.MethodPost, "/api/v1/sessions/other/messages", map[string]string{"text": "say Meanwhile."})
+	event, question := h.askApproval("home", "do execute x")
+	code, body := h.callAPI(http.MethodPost, "/api/v1/sessions/other/messages", map[string]string{"text": "say Meanwhile."})
 	if code != http.StatusOK || !strings.Contains(string(body), "Meanwhile.") {
 		t.Errorf("%d %s", code, body)
 	}
-	h.approve(question, true)
+	h.answerApproval(question, true)
 	if got := h.awaitEnd(event); got.Answer != "It is done: x" {
 		t.Errorf("awaitEnd = %+v", got)
 	}
@@ -242,17 +242,17 @@ func TestExternalAgent_WaitsWithoutBlockingOtherSessions(t *testing.T) {
 func TestExternalAgent_ShutdownEndsItsRequest(t *testing.T) {
 	h := openWithAgent(t, "")
 	home := h.home
-	event, question := h.ask("home", "do execute x")
+	event, question := h.askApproval("home", "do execute x")
 	h.stop()
 	h = openAtModel(t, home, "tester", agentConfig(t, home))
-	h.wait("notice", "My question "+question+" has expired")
-	again := h.pending() // the turn and the agent have restarted
-	if code, _ := h.api(http.MethodPost, "/api/v1/sessions/home/approvals/"+question, map[string]bool{"approved": true}); code != http.StatusConflict {
+	h.awaitDelivery("notice", "My question "+question+" has expired")
+	again := h.awaitPending() // the turn and the agent have restarted
+	if code, _ := h.callAPI(http.MethodPost, "/api/v1/sessions/home/approvals/"+question, map[string]bool{"approved": true}); code != http.StatusConflict {
 		t.Errorf("answer to the expired request: status %d, want a conflict", code)
 	}
-	h.approve(again, true)
-	if got := h.awaitEnd(event); got.Answer != "It is done: x" || h.work() != "x" {
-		t.Errorf("event %+v, actions %q", got, h.work())
+	h.answerApproval(again, true)
+	if got := h.awaitEnd(event); got.Answer != "It is done: x" || h.readWork() != "x" {
+		t.Errorf("event %+v, actions %q", got, h.readWork())
 	}
 }
 
@@ -267,19 +267,19 @@ func TestExternalAgent_Failures(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := openWithAgent(t, "", c.options...)
-			if got := h.say("say x"); !strings.Contains(got, c.want) || strings.Contains(got, "verysecret") {
+			if got := h.askHob("say x"); !strings.Contains(got, c.want) || strings.Contains(got, "verysecret") {
 				t.Errorf("%q", got)
 			}
 		})
 	}
 	h := openWithAgent(t, "")
-	if got := h.say("crash Half an"); !strings.Contains(got, "exit status 3") {
+	if got := h.askHob("crash Half an"); !strings.Contains(got, "exit status 3") {
 		t.Errorf("%q", got)
 	}
-	if got := h.say("half"); !strings.Contains(got, "not JSON") {
+	if got := h.askHob("half"); !strings.Contains(got, "not JSON") {
 		t.Errorf("%q", got)
 	}
-	if got := h.say("say again"); got != "again" {
+	if got := h.askHob("say again"); got != "again" {
 		t.Errorf("%q", got)
 	}
 }
@@ -290,19 +290,19 @@ func TestExternalAgent_CannotActAsTheOwner(t *testing.T) {
 		t.Skip("only Linux identifies the process behind a connection")
 	}
 	h := openWithAgent(t, "")
-	got := h.say("speak http://" + h.d.Addr() + "/api/v1/sessions/other/messages " + h.d.opt.Paths.TokenFile() + " /status")
+	got := h.askHob("speak http://" + h.d.Addr() + "/api/v1/sessions/other/messages " + h.d.opt.Paths.TokenFile() + " /status")
 	if !strings.HasPrefix(got, "403") {
 		t.Errorf("an agent with the owner's token gets %q", got)
 	}
-	if got := h.say("say x"); got != "x" { // the owner's own messages still work
+	if got := h.askHob("say x"); got != "x" { // the owner's own messages still work
 		t.Errorf("%q", got)
 	}
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+h.d.Addr()+"/api/v1/sessions", nil)
-	fatal(t, err)
+	failOnError(t, err)
 	req.Header.Set("Authorization", "Bearer "+h.token)
 	resp, err := h.d.Client().Do(req) // and so does a client in the daemon's own process
-	fatal(t, err)
-	fatal(t, resp.Body.Close())
+	failOnError(t, err)
+	failOnError(t, resp.Body.Close())
 	if resp.StatusCode != http.StatusOK {
 		t.Errorf("a command in this process gets %s", resp.Status)
 	}
@@ -314,7 +314,7 @@ func TestExternalAgent_MissingProgramIsNamed(t *testing.T) {
 	t.Setenv("HOB_HOME", filepath.Join(home, "hob"))
 	t.Setenv("PATH", t.TempDir())
 	h := openAtModel(t, home, "opencode", "[providers.opencode]\nkind = \"acp\"\npreset = \"opencode\"\n")
-	if got := h.say("hello"); !strings.Contains(got, `the program "opencode" is not installed`) || !strings.Contains(got, "npm install -g opencode-ai") {
+	if got := h.askHob("hello"); !strings.Contains(got, `the program "opencode" is not installed`) || !strings.Contains(got, "npm install -g opencode-ai") {
 		t.Errorf("%q", got)
 	}
 }

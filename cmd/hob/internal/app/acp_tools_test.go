@@ -13,11 +13,11 @@ import (
 func (h *daemonFixture) stealToken() (url, token string) {
 	t := h.t
 	t.Helper()
-	if said := h.say("servers"); strings.Contains(said, "hobc_") {
+	if said := h.askHob("servers"); strings.Contains(said, "hobc_") {
 		t.Errorf("the conversation shows the token: %q", said)
 	}
 	said, err := os.ReadFile(filepath.Join(h.home, "work", "servers"))
-	fatal(t, err)
+	failOnError(t, err)
 	var servers []struct {
 		URL     string
 		Headers []struct{ Name, Value string }
@@ -30,19 +30,19 @@ func (h *daemonFixture) stealToken() (url, token string) {
 
 func TestExternalAgent_UsesHobsTools(t *testing.T) {
 	h := openWithAgent(t, "", "http")
-	if got := h.say("tools"); !strings.Contains(got, "create_task") || !strings.Contains(got, "use_tool") {
+	if got := h.askHob("tools"); !strings.Contains(got, "create_task") || !strings.Contains(got, "use_tool") {
 		t.Errorf("tools of the agent = %q", got)
 	}
-	if got := h.say(`hob create_task {"title":"feed the okapi"}`); !strings.Contains(got, "feed the okapi") {
+	if got := h.askHob(`hob create_task {"title":"feed the okapi"}`); !strings.Contains(got, "feed the okapi") {
 		t.Errorf("create_task: %q", got)
 	}
-	if got := h.say("hob list_tasks {}"); !strings.Contains(got, "feed the okapi") {
+	if got := h.askHob("hob list_tasks {}"); !strings.Contains(got, "feed the okapi") {
 		t.Errorf("list_tasks: %q", got)
 	}
-	if got := h.say("hob no_such_tool {}"); !strings.Contains(got, "unknown tool") {
+	if got := h.askHob("hob no_such_tool {}"); !strings.Contains(got, "unknown tool") {
 		t.Errorf("an unknown tool: %q", got)
 	}
-	_, body := h.api(http.MethodGet, "/api/v1/audit?tool=create_task", nil)
+	_, body := h.callAPI(http.MethodGet, "/api/v1/audit?tool=create_task", nil)
 	if !strings.Contains(string(body), `"tainted":true`) || !strings.Contains(string(body), `"outcome":"done"`) {
 		t.Errorf("audit: %s", body)
 	}
@@ -53,10 +53,10 @@ func TestExternalAgent_AsksForHobsTools(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := openWithAgent(t, "[files]\nallowed = [\"~/Documents\"]\n", "http")
 			file := filepath.Join(h.home, "Documents", "x.txt")
-			fatal(t, os.MkdirAll(filepath.Dir(file), 0o700))
+			failOnError(t, os.MkdirAll(filepath.Dir(file), 0o700))
 			args, err := json.Marshal(map[string]any{"name": "write_file", "arguments": map[string]string{"path": file, "content": "written"}})
-			fatal(t, err)
-			code, body := h.api(http.MethodPost, "/api/v1/sessions/home/messages", map[string]string{"text": "hob use_tool " + string(args)})
+			failOnError(t, err)
+			code, body := h.callAPI(http.MethodPost, "/api/v1/sessions/home/messages", map[string]string{"text": "hob use_tool " + string(args)})
 			var r struct {
 				Event     string
 				Approvals []struct{ ID, Tool, Provenance string }
@@ -67,7 +67,7 @@ func TestExternalAgent_AsksForHobsTools(t *testing.T) {
 			if _, err := os.Stat(file); err == nil {
 				t.Error("the call ran before the approval")
 			}
-			h.approve(r.Approvals[0].ID, yes)
+			h.answerApproval(r.Approvals[0].ID, yes)
 			got := h.awaitEnd(r.Event)
 			_, err = os.Stat(file)
 			if (err == nil) != yes {
@@ -85,12 +85,12 @@ func TestExternalAgent_TokenEndsWithTheTurn(t *testing.T) {
 	url, token := h.stealToken()
 	for _, path := range []string{url, strings.TrimSuffix(url, "/mcp") + "/api/v1/approvals", strings.TrimSuffix(url, "/mcp") + "/api/v1/tools"} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, path, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}`))
-		fatal(t, err)
+		failOnError(t, err)
 		req.Header.Set("Authorization", "Bearer "+token)
 		req.Header.Set("Content-Type", "application/json")
 		resp, err := http.DefaultClient.Do(req)
-		fatal(t, err)
-		fatal(t, resp.Body.Close())
+		failOnError(t, err)
+		failOnError(t, resp.Body.Close())
 		if resp.StatusCode != http.StatusUnauthorized {
 			t.Errorf("%s after the turn: status %d, want 401", path, resp.StatusCode)
 		}
@@ -98,14 +98,14 @@ func TestExternalAgent_TokenEndsWithTheTurn(t *testing.T) {
 	if _, again := h.stealToken(); again != token {
 		t.Error("the token of the agent's session changed")
 	}
-	if got := h.say("tools"); !strings.Contains(got, "create_task") {
+	if got := h.askHob("tools"); !strings.Contains(got, "create_task") {
 		t.Errorf("the token does not work in the next turn: %q", got)
 	}
 }
 
 func TestExternalAgent_WithoutHTTPGetsNoServer(t *testing.T) {
 	h := openWithAgent(t, "")
-	if got := h.say("servers"); got != "[]" {
+	if got := h.askHob("servers"); got != "[]" {
 		t.Errorf("servers %q, want none", got)
 	}
 }

@@ -14,10 +14,10 @@ import (
 	"hob/autonomy/bus"
 )
 
-// send sends a message from the owner and does not wait for the answer.
-func (h *daemonFixture) send(text string) (event string) {
+// sendAsync sends a message from the owner and does not wait for the answer.
+func (h *daemonFixture) sendAsync(text string) (event string) {
 	h.t.Helper()
-	code, body := h.api(http.MethodPost, "/api/v1/sessions/home/messages", map[string]any{"text": text, "async": true})
+	code, body := h.callAPI(http.MethodPost, "/api/v1/sessions/home/messages", map[string]any{"text": text, "async": true})
 	var r struct{ Event string }
 	if code != http.StatusAccepted || json.Unmarshal(body, &r) != nil {
 		h.t.Fatalf("%q: %d %s", text, code, body)
@@ -30,9 +30,9 @@ func (h *daemonFixture) openOf(n int) map[string]string {
 	h.t.Helper()
 	open := map[string]string{}
 	h.waitFor("open questions", func() bool {
-		_, body := h.api(http.MethodGet, "/api/v1/approvals?state=pending", nil)
+		_, body := h.callAPI(http.MethodGet, "/api/v1/approvals?state=pending", nil)
 		var list []struct{ ID, Event string }
-		fatal(h.t, json.Unmarshal(body, &list))
+		failOnError(h.t, json.Unmarshal(body, &list))
 		clear(open)
 		for _, a := range list {
 			open[a.Event] = a.ID
@@ -46,35 +46,35 @@ func (h *daemonFixture) openOf(n int) map[string]string {
 // another session of the agent, and the waiting session gets the messages with its next prompt.
 func TestExternalAgent_AnswersLaterMessagesWhileItAsks(t *testing.T) {
 	h := openWithAgent(t, "")
-	h.say("say Hello.")
-	first, question := h.ask("home", "do execute one")
-	got := h.say("heard")
+	h.askHob("say Hello.")
+	first, question := h.askApproval("home", "do execute one")
+	got := h.askHob("heard")
 	if !strings.Contains(got, "user: say Hello.") || !strings.Contains(got, "user: do execute one\nassistant: [hob] No answer yet") || !strings.HasSuffix(got, "\n|heard") {
 		t.Errorf("a later prompt: %q", got)
 	}
-	if got := h.say("count"); !strings.HasPrefix(got, "prompt 2,") {
+	if got := h.askHob("count"); !strings.HasPrefix(got, "prompt 2,") {
 		t.Errorf("answer to the second later prompt = %q", got)
 	}
-	if got := h.say("yes"); !strings.Contains(got, question) {
+	if got := h.askHob("yes"); !strings.Contains(got, question) {
 		t.Errorf("answer to a bare \"yes\" after later messages = %q", got)
 	}
 	h.waitFor("only the waiting turn is left", func() bool { return h.d.loop.Running() == 0 })
 	s, err := h.d.service.Status(t.Context())
-	fatal(t, err)
-	if s.Questions != 1 || len(s.HeldSources) > 0 || h.work() != "" {
-		t.Errorf("%d requests, waiting %+v, actions %q", s.Questions, s.HeldSources, h.work())
+	failOnError(t, err)
+	if s.Questions != 1 || len(s.HeldSources) > 0 || h.readWork() != "" {
+		t.Errorf("%d requests, waiting %+v, actions %q", s.Questions, s.HeldSources, h.readWork())
 	}
-	h.approve(question, true)
-	if got := h.awaitEnd(first); got.Answer != "It is done: one" || h.work() != "one" {
-		t.Errorf("event %+v, actions %q", got, h.work())
+	h.answerApproval(question, true)
+	if got := h.awaitEnd(first); got.Answer != "It is done: one" || h.readWork() != "one" {
+		t.Errorf("event %+v, actions %q", got, h.readWork())
 	}
-	got = h.say("heard")
+	got = h.askHob("heard")
 	// The answer to the first message that contains "heard" quotes the prompt of the second
 	// session.
 	if strings.Count(got, "say Hello.") != 1 || strings.Count(got, "user: count") != 1 || strings.Count(got, "do execute one") != 1 || !strings.HasSuffix(got, "\n|heard") {
 		t.Errorf("next prompt of the first session = %q", got)
 	}
-	if got := h.say("count"); !strings.HasPrefix(got, "prompt 4,") {
+	if got := h.askHob("count"); !strings.HasPrefix(got, "prompt 4,") {
 		t.Errorf("the first session did not continue: %q", got)
 	}
 }
@@ -83,35 +83,35 @@ func TestExternalAgent_AnswersLaterMessagesWhileItAsks(t *testing.T) {
 // answer.
 func TestExternalAgent_GetsTheAnswerToItsOwnQuestion(t *testing.T) {
 	h := openWithAgent(t, "")
-	first := h.send("do execute one")
+	first := h.sendAsync("do execute one")
 	h.openOf(1)
-	second := h.send("do execute two")
-	third := h.send("both three")
+	second := h.sendAsync("do execute two")
+	third := h.sendAsync("both three")
 	open := h.openOf(4)
-	if got := h.say("say Still here."); got != "Still here." {
+	if got := h.askHob("say Still here."); got != "Still here." {
 		t.Errorf("answer while three turns ask = %q", got)
 	}
-	h.approve(open[second], true)
+	h.answerApproval(open[second], true)
 	if got := h.awaitEnd(second); got.Answer != "It is done: two" {
 		t.Errorf("awaitEnd = %+v", got)
 	}
-	h.approve(open[first], false)
-	if got := h.awaitEnd(first); got.Answer != "I may not, it says no." || h.work() != "two" {
-		t.Errorf("event %+v, actions %q", got, h.work())
+	h.answerApproval(open[first], false)
+	if got := h.awaitEnd(first); got.Answer != "I may not, it says no." || h.readWork() != "two" {
+		t.Errorf("event %+v, actions %q", got, h.readWork())
 	}
-	_, body := h.api(http.MethodGet, "/api/v1/approvals?state=pending", nil)
+	_, body := h.callAPI(http.MethodGet, "/api/v1/approvals?state=pending", nil)
 	var list []struct{ ID, Tool, Event string }
-	fatal(t, json.Unmarshal(body, &list))
+	failOnError(t, json.Unmarshal(body, &list))
 	slices.SortFunc(list, func(a, b struct{ ID, Tool, Event string }) int { return -strings.Compare(a.Tool, b.Tool) })
 	if len(list) != 2 || list[0].Tool != "agent_execute" || list[0].Event != third {
 		t.Fatalf("%s", body)
 	}
-	h.approve(list[0].ID, true) // one of two open approval requests
-	h.waitFor("the action", func() bool { return h.work() == "two\nthree" })
-	if got := h.say("say And now?"); got != "And now?" {
+	h.answerApproval(list[0].ID, true) // one of two open approval requests
+	h.waitFor("the action", func() bool { return h.readWork() == "two\nthree" })
+	if got := h.askHob("say And now?"); got != "And now?" {
 		t.Errorf("answer while the second request is open = %q", got)
 	}
-	h.approve(list[1].ID, false)
+	h.answerApproval(list[1].ID, false)
 	if got := h.awaitEnd(third); !strings.Contains(got.Answer, "It is done: three") || !strings.Contains(got.Answer, "I may not") {
 		t.Errorf("awaitEnd = %+v", got)
 	}
@@ -120,30 +120,30 @@ func TestExternalAgent_GetsTheAnswerToItsOwnQuestion(t *testing.T) {
 // An approved turn continues after the running turn, and before the messages queued behind it.
 func TestExternalAgent_ContinuesWhenTheRunningTurnEnds(t *testing.T) {
 	h := openWithAgent(t, "")
-	first, question := h.ask("home", "do execute one")
-	running := h.send("await file")
+	first, question := h.askApproval("home", "do execute one")
+	running := h.sendAsync("await file")
 	h.waitFor("the second turn", func() bool {
 		e, err := h.d.bus.Inbox.Event(t.Context(), running)
 		return err == nil && e.State == bus.Claimed
 	})
-	h.approve(question, true)
+	h.answerApproval(question, true)
 	time.Sleep(200 * time.Millisecond) // the approved turn must not overtake the running turn
-	if h.work() != "" {
-		t.Errorf("two turns of one conversation ran at the same time: actions %q", h.work())
+	if h.readWork() != "" {
+		t.Errorf("two turns of one conversation ran at the same time: actions %q", h.readWork())
 	}
-	last := h.send("say Last.")
-	fatal(t, os.WriteFile(filepath.Join(h.home, "work", "file"), nil, 0o600))
+	last := h.sendAsync("say Last.")
+	failOnError(t, os.WriteFile(filepath.Join(h.home, "work", "file"), nil, 0o600))
 	for _, id := range []string{running, first, last} {
 		h.awaitEnd(id)
 	}
 	var ended []time.Time
 	for _, id := range []string{running, first, last} {
 		e, err := h.d.bus.Inbox.Event(t.Context(), id)
-		fatal(t, err)
+		failOnError(t, err)
 		ended = append(ended, e.DoneAt)
 	}
-	if !slices.IsSortedFunc(ended, time.Time.Compare) || h.work() != "one" {
-		t.Errorf("turns ended at %v, actions %q", ended, h.work())
+	if !slices.IsSortedFunc(ended, time.Time.Compare) || h.readWork() != "one" {
+		t.Errorf("turns ended at %v, actions %q", ended, h.readWork())
 	}
 }
 
@@ -153,7 +153,7 @@ func TestExternalAgent_AsksForEachEventOfATrigger(t *testing.T) {
 	h := openWithAgent(t, "[triggers.door]\naction = \"do execute open\"\n")
 	var ids []string
 	for range 7 {
-		code, body := h.api(http.MethodPost, "/api/v1/triggers/door/fire", map[string]string{})
+		code, body := h.callAPI(http.MethodPost, "/api/v1/triggers/door/fire", map[string]string{})
 		var r struct{ Event string }
 		if code >= 300 || json.Unmarshal(body, &r) != nil {
 			t.Fatalf("%d %s", code, body)
@@ -162,22 +162,22 @@ func TestExternalAgent_AsksForEachEventOfATrigger(t *testing.T) {
 	}
 	open := h.openOf(5)
 	s, err := h.d.service.Status(t.Context())
-	fatal(t, err)
+	failOnError(t, err)
 	if want := []api.HeldSource{{Session: "trigger:door", Requests: 5, Waiting: 2}}; !slices.Equal(s.HeldSources, want) {
 		t.Errorf("the waiting events are listed as %+v, want %+v", s.HeldSources, want)
 	}
-	if got := h.say("say Hello."); got != "Hello." {
+	if got := h.askHob("say Hello."); got != "Hello." {
 		t.Errorf("in a conversation: %q", got)
 	}
 	for _, id := range slices.Backward(ids[:5]) {
-		h.approve(open[id], true)
+		h.answerApproval(open[id], true)
 		h.awaitEnd(id)
 	}
 	for id, q := range h.openOf(2) {
-		h.approve(q, true)
+		h.answerApproval(q, true)
 		h.awaitEnd(id)
 	}
-	if got := strings.Fields(h.work()); len(got) != 7 {
+	if got := strings.Fields(h.readWork()); len(got) != 7 {
 		t.Errorf("actions = %q", got)
 	}
 }
@@ -185,13 +185,13 @@ func TestExternalAgent_AsksForEachEventOfATrigger(t *testing.T) {
 // /stop ends the running turn and the waiting turns of a conversation.
 func TestExternalAgent_StopsAllTurnsOfAConversation(t *testing.T) {
 	h := openWithAgent(t, "")
-	first, _ := h.ask("home", "do execute one")
-	second := h.send("stone Wait")
+	first, _ := h.askApproval("home", "do execute one")
+	second := h.sendAsync("stone Wait")
 	h.waitFor("the second turn", func() bool {
 		e, err := h.d.bus.Inbox.Event(t.Context(), second)
 		return err == nil && e.State == bus.Claimed
 	})
-	if got := h.say("/stop"); got != "Stopped." {
+	if got := h.askHob("/stop"); got != "Stopped." {
 		t.Errorf("%q", got)
 	}
 	for _, id := range []string{first, second} {
@@ -199,7 +199,7 @@ func TestExternalAgent_StopsAllTurnsOfAConversation(t *testing.T) {
 			t.Errorf("awaitEnd = %+v", got)
 		}
 	}
-	if h.openOf(0); h.say("say again") != "again" || h.work() != "" {
-		t.Errorf("actions after the stop = %q", h.work())
+	if h.openOf(0); h.askHob("say again") != "again" || h.readWork() != "" {
+		t.Errorf("actions after the stop = %q", h.readWork())
 	}
 }

@@ -31,7 +31,7 @@ func TestApps_Mail(t *testing.T) {
 		llmtest.Answer{Match: "write a draft", Calls: []llmtest.Call{{Name: "use_tool", Args: `{"name":"draft_email","arguments":{"to":["ada@example.org"],"subject":"The quarterly \"figures\"","text":"Dear Ada\nend tell"}}`}}},
 	)
 	h := openScriptedWith(t, t.TempDir(), model.URL, listPlayWays()[0], "", Options{Scripts: mac})
-	h.say("write a draft to ada@example.org about the quarterly figures")
+	h.askHob("write a draft to ada@example.org about the quarterly figures")
 	h.stop()
 	mu.Lock()
 	defer mu.Unlock()
@@ -51,7 +51,7 @@ func TestApps_Calendar(t *testing.T) {
 		llmtest.Answer{Match: "what is next", Calls: []llmtest.Call{{Name: "use_tool", Args: `{"name":"read_calendar","arguments":{"next":true}}`}}},
 	)
 	h := openScriptedWith(t, t.TempDir(), model.URL, listPlayWays()[0], "", Options{Scripts: mac})
-	h.say("what is next")
+	h.askHob("what is next")
 	h.stop()
 	if all := model.Requests(); len(all) < 2 || !strings.Contains(string(all[1].Body), "Dentist") {
 		t.Errorf("the model did not get the event")
@@ -76,8 +76,8 @@ func TestApps_Contacts(t *testing.T) {
 		llmtest.Answer{Match: "new mail", Calls: []llmtest.Call{{Name: "use_tool", Args: `{"name":"read_emails","arguments":{}}`}}},
 	)
 	h := openScriptedWith(t, t.TempDir(), model.URL, listPlayWays()[0], "", Options{Scripts: mac})
-	h.say("who is ada")
-	h.say("is there new mail")
+	h.askHob("who is ada")
+	h.askHob("is there new mail")
 	h.stop()
 	var told strings.Builder
 	for _, r := range model.Requests() {

@@ -19,10 +19,10 @@ func useTool(name string, args map[string]any) llmtest.Answer {
 	return llmtest.Answer{Calls: []llmtest.Call{{Name: "use_tool", Args: string(b)}}}
 }
 
-// spawning returns a scripted model. It starts the background task "the long part" at the word
+// spawningModel returns a scripted model. It starts the background task "the long part" at the word
 // "begin", reports its progress at "how far", and stops it at "end". The task itself first lists
 // the tasks.
-func spawning(gate chan struct{}) func(r llmtest.Request) llmtest.Answer {
+func spawningModel(gate chan struct{}) func(r llmtest.Request) llmtest.Answer {
 	id := regexp.MustCompile(`t[0-9a-z]{9}`)
 	return func(r llmtest.Request) llmtest.Answer {
 		last := lastUserLine(r)
@@ -48,24 +48,24 @@ func spawning(gate chan struct{}) func(r llmtest.Request) llmtest.Answer {
 // A background task reports its progress, can be stopped, and has no effect after that.
 func TestBackgroundTask_ReportsProgressAndStops(t *testing.T) {
 	gate := make(chan struct{})
-	h := openWithAgents(t, "", spawning(gate))
+	h := openWithAgents(t, "", spawningModel(gate))
 	defer close(gate)
-	if got := h.say("begin"); !strings.Contains(got, "running in the background") {
+	if got := h.askHob("begin"); !strings.Contains(got, "running in the background") {
 		t.Fatal(got)
 	}
-	id := h.delegations()[0].ID
+	id := h.listDelegations()[0].ID
 	waitUntil(t, "the progress of the task", func() bool {
-		got := h.say("how far is it?")
+		got := h.askHob("how far is it?")
 		return strings.Contains(got, id) && strings.Contains(got, "running for") && strings.Contains(got, "1 tool call(s), the last one was list_tasks")
 	})
-	if got := h.say("end " + id); !strings.Contains(got, "Stopped the task "+id) {
+	if got := h.askHob("end " + id); !strings.Contains(got, "Stopped the task "+id) {
 		t.Error(got)
 	}
-	waitUntil(t, "the task has ended", func() bool { return h.delegations()[0].State == "cancelled" })
-	if got := h.say("how far is it?"); !strings.Contains(got, "No task in this conversation is queued or running") {
+	waitUntil(t, "the task has ended", func() bool { return h.listDelegations()[0].State == "cancelled" })
+	if got := h.askHob("how far is it?"); !strings.Contains(got, "No task in this conversation is queued or running") {
 		t.Error(got)
 	}
-	if got := h.say("end " + id); !strings.Contains(got, "has ended: cancelled") {
+	if got := h.askHob("end " + id); !strings.Contains(got, "has ended: cancelled") {
 		t.Error(got)
 	}
 }
@@ -74,51 +74,51 @@ func TestBackgroundTask_ReportsProgressAndStops(t *testing.T) {
 func TestBackgroundTask_ContinuesAfterARestart(t *testing.T) {
 	t.Parallel()
 	gate := make(chan struct{})
-	model := llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key, Reply: func(r llmtest.Request) (llmtest.Answer, bool) { return spawning(gate)(r), true }})
+	model := llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key, Reply: func(r llmtest.Request) (llmtest.Answer, bool) { return spawningModel(gate)(r), true }})
 	home := t.TempDir()
 	h := openScripted(t, home, model.URL, playWay{api: llmtest.OpenAI}, "")
-	h.say("begin")
-	waitUntil(t, "the task to make calls", func() bool { return strings.Contains(h.say("how far?"), "the last one was list_tasks") })
+	h.askHob("begin")
+	waitUntil(t, "the task to make calls", func() bool { return strings.Contains(h.askHob("how far?"), "the last one was list_tasks") })
 	h.stop() // while the task runs
 	close(gate)
 	h = openScripted(t, home, model.URL, playWay{api: llmtest.OpenAI}, "")
-	h.wait("notice", `The task "the long part" .* has ended: done\nthe long part is done`)
+	h.awaitDelivery("notice", `The task "the long part" .* has ended: done\nthe long part is done`)
 }
 
 // The time that a task waits for an approval does not count against its time limit.
 func TestBackgroundTask_WaitingForApprovalTakesNoTime(t *testing.T) {
 	gate := make(chan struct{})
-	h := openWithAgents(t, "[crew]\nbackground_timeout = \"30m\"\n", spawning(gate))
+	h := openWithAgents(t, "[crew]\nbackground_timeout = \"30m\"\n", spawningModel(gate))
 	defer close(gate)
-	h.say("begin")
-	open := h.delegations()[0]
-	fatal(t, h.d.store.Write(t.Context(), func(tx *store.Tx) error {
+	h.askHob("begin")
+	open := h.listDelegations()[0]
+	failOnError(t, h.d.store.Write(t.Context(), func(tx *store.Tx) error {
 		now := time.Now()
 		_, err := tx.Exec(`INSERT INTO approvals (id, event, session, call, tool, args, args_hash, summary, reason, provenance, attended, state, created_at, expires_at)
 			VALUES ('a1', (SELECT event FROM crew_tasks WHERE id = ?), 's', 'c1', 'x', '{}', '', 'x', 'x', 'owner', 0, 'pending', ?, ?)`, open.ID, now.UnixMilli(), now.Add(24*time.Hour).UnixMilli())
 		return err
 	}))
 	next, err := h.d.crew.Due(t.Context(), time.Now().Add(31*time.Minute))
-	if err != nil || time.Until(next) < 24*time.Hour || h.delegations()[0].State != "open" {
-		t.Fatalf("%s, %v, %+v", next, err, h.delegations())
+	if err != nil || time.Until(next) < 24*time.Hour || h.listDelegations()[0].State != "open" {
+		t.Fatalf("%s, %v, %+v", next, err, h.listDelegations())
 	}
 }
 
 // The time limit also applies if [autonomy] is disabled.
 func TestBackgroundTask_HasATimeLimit(t *testing.T) {
 	gate := make(chan struct{})
-	h := openWithAgents(t, "[crew]\nbackground_timeout = \"30m\"\n\n[autonomy]\nenabled = false\n", spawning(gate))
+	h := openWithAgents(t, "[crew]\nbackground_timeout = \"30m\"\n\n[autonomy]\nenabled = false\n", spawningModel(gate))
 	defer close(gate)
-	h.say("begin")
-	if next, err := h.d.crew.Due(t.Context(), time.Now().Add(time.Minute)); err != nil || time.Until(next) < 29*time.Minute || h.delegations()[0].State != "open" {
-		t.Fatalf("%s, %v, %+v", next, err, h.delegations())
+	h.askHob("begin")
+	if next, err := h.d.crew.Due(t.Context(), time.Now().Add(time.Minute)); err != nil || time.Until(next) < 29*time.Minute || h.listDelegations()[0].State != "open" {
+		t.Fatalf("%s, %v, %+v", next, err, h.listDelegations())
 	}
 	for _, due := range h.d.dueSources() {
 		_, err := due.Due(t.Context(), time.Now().Add(31*time.Minute))
-		fatal(t, err)
+		failOnError(t, err)
 	}
-	h.wait("notice", `has ended: failed: timeout: the task did not end within 30m`)
-	if got := h.delegations()[0].State; got != "timeout" {
+	h.awaitDelivery("notice", `has ended: failed: timeout: the task did not end within 30m`)
+	if got := h.listDelegations()[0].State; got != "timeout" {
 		t.Error(got)
 	}
 }
@@ -138,10 +138,10 @@ func TestWait_ShowsOnlyRequestsThatBlock(t *testing.T) {
 		}
 		return llmtest.Answer{Text: "hello"}
 	})
-	first := h.send("run it")
+	first := h.sendAsync("run it")
 	question := h.openOf(1)[first]
-	running := h.send("take your time")
-	waiting := h.send("hi")
+	running := h.sendAsync("take your time")
+	waiting := h.sendAsync("hi")
 	ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond) // longer than one round of Wait
 	defer cancel()
 	if st, err := h.d.service.Wait(ctx, waiting); !errors.Is(err, context.DeadlineExceeded) {
@@ -153,6 +153,6 @@ func TestWait_ShowsOnlyRequestsThatBlock(t *testing.T) {
 			t.Errorf("answer = %q", got.Answer)
 		}
 	}
-	h.approve(question, false)
+	h.answerApproval(question, false)
 	h.awaitEnd(first)
 }

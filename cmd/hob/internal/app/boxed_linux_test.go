@@ -23,7 +23,7 @@ import (
 func TestButtonsWhileTheBrowserRuns(t *testing.T) {
 	web := safehttptest.New(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<title>Page</title>") }))
 	b, err := browser.New(browser.Options{Profile: t.TempDir(), Network: web.Client(t), Headless: true})
-	fatal(t, err)
+	failOnError(t, err)
 	if _, err := b.Find(); err != nil {
 		if os.Getenv("CI") == "true" {
 			t.Fatal(err)
@@ -34,7 +34,7 @@ func TestButtonsWhileTheBrowserRuns(t *testing.T) {
 	alone := func() bool {
 		t.Helper()
 		ok, err := press.HasNoSubprocess()
-		fatal(t, err)
+		failOnError(t, err)
 		return ok
 	}
 	if !alone() {
@@ -46,10 +46,10 @@ func TestButtonsWhileTheBrowserRuns(t *testing.T) {
 	go func() { kept <- system.KeepOrphans(orphans) }()
 	defer func() {
 		stop()
-		fatal(t, errors.Join(<-kept, unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)))
+		failOnError(t, errors.Join(<-kept, unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)))
 	}()
 	_, err = b.Open(t.Context(), "http://plain.example/")
-	fatal(t, err)
+	failOnError(t, err)
 	boxed := !b.RunsUnsandboxed() // a browser that runs as root has no sandbox
 	until := func(want bool) {
 		t.Helper()
@@ -61,11 +61,11 @@ func TestButtonsWhileTheBrowserRuns(t *testing.T) {
 	}
 	until(boxed)
 	cmd := exec.CommandContext(t.Context(), "sleep", "60")
-	fatal(t, cmd.Start())
+	failOnError(t, cmd.Start())
 	if alone() {
 		t.Error("presses are accepted while another program runs")
 	}
-	fatal(t, cmd.Process.Kill())
+	failOnError(t, cmd.Process.Kill())
 	_ = cmd.Wait()
 	b.Close()
 	until(true)

@@ -13,7 +13,7 @@ import (
 // TestScenarios_WithABrowser runs scenarios with a real browser.
 func TestScenarios_WithABrowser(t *testing.T) {
 	b, err := browser.New(browser.Options{Profile: t.TempDir(), Network: browser.Nowhere{}})
-	fatal(t, err)
+	failOnError(t, err)
 	if _, err := b.Find(); err != nil {
 		if os.Getenv("CI") == "true" {
 			t.Fatal(err)
@@ -21,10 +21,10 @@ func TestScenarios_WithABrowser(t *testing.T) {
 		t.Skip("no browser is installed: ", err)
 	}
 	files, err := filepath.Glob("testdata/browser/*.txtar")
-	fatal(t, err)
+	failOnError(t, err)
 	for _, file := range files {
 		a, err := txtar.ParseFile(file)
-		fatal(t, err)
+		failOnError(t, err)
 		t.Run(filepath.Base(file), func(t *testing.T) { playTalk(t, a, listPlayWays()[0]) })
 	}
 }

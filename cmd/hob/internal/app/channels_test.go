@@ -53,7 +53,7 @@ func (p *recordingChannel) receiveMessage(t *testing.T, in channels.Inbound) cha
 		p.mu.Unlock()
 		if to != nil {
 			acc, err := to.Receive(t.Context(), in)
-			fatal(t, err)
+			failOnError(t, err)
 			return acc
 		}
 		if time.Now().After(deadline) {
@@ -62,8 +62,8 @@ func (p *recordingChannel) receiveMessage(t *testing.T, in channels.Inbound) cha
 	}
 }
 
-// reply waits for a delivery that contains a text.
-func (p *recordingChannel) reply(t *testing.T, part string) channels.Delivery {
+// awaitReply waits for a delivery that contains a text.
+func (p *recordingChannel) awaitReply(t *testing.T, part string) channels.Delivery {
 	t.Helper()
 	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		for _, d := range p.Deliveries() {
@@ -80,14 +80,14 @@ func openWithChannel(t *testing.T, p *recordingChannel, conf string, reply func(
 	t.Helper()
 	model := llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key, Reply: func(r llmtest.Request) (llmtest.Answer, bool) { return reply(r), true }})
 	h := openScriptedWith(t, t.TempDir(), model.URL, playWay{api: llmtest.OpenAI}, conf, Options{Channels: map[string]channels.Channel{"pigeon": p}, Tools: more})
-	status, body := h.api(http.MethodPost, "/api/v1/channels/pigeon/pair", struct{}{})
+	status, body := h.callAPI(http.MethodPost, "/api/v1/channels/pigeon/pair", struct{}{})
 	var c struct{ Code string }
 	if status != http.StatusOK || json.Unmarshal(body, &c) != nil {
 		t.Fatalf("%d %s", status, body)
 	}
 	p.receiveMessage(t, channels.Inbound{Text: c.Code})
-	p.reply(t, "This account is paired")
-	for h.wait("notice", "on pigeon is now paired").State != "sent" { // otherwise this delivery could get the failure that is meant for a later one
+	p.awaitReply(t, "This account is paired")
+	for h.awaitDelivery("notice", "on pigeon is now paired").State != "sent" { // otherwise this delivery could get the failure that is meant for a later one
 		time.Sleep(5 * time.Millisecond)
 	}
 	return h
@@ -111,11 +111,11 @@ func TestChannels_ShortMessagesBecomeOneTurn(t *testing.T) {
 	if acc := p.receiveMessage(t, channels.Inbound{Text: "and eggs", Key: "2"}); !acc.Repeated || acc.Event != first.Event {
 		t.Errorf("a repeat is %+v", acc)
 	}
-	d := p.reply(t, "together")
+	d := p.awaitReply(t, "together")
 	if string(d.Cause) != `{"n":3}` {
 		t.Errorf("the answer belongs to %s", d.Cause)
 	}
-	if why := h.why(first.Event); !strings.Contains(why, "buy milk") || !strings.Contains(why, "please") {
+	if why := h.explainEvent(first.Event); !strings.Contains(why, "buy milk") || !strings.Contains(why, "please") {
 		t.Errorf("hob why: %s", why)
 	}
 	var state channels.Health
@@ -144,10 +144,10 @@ func TestChannels_MessagesWithoutText(t *testing.T) {
 		}
 	}
 	p.receiveMessage(t, channels.Inbound{Outside: []string{"what somebody else wrote"}})
-	p.reply(t, "heard [no words]")
+	p.awaitReply(t, "heard [no words]")
 	p.receiveMessage(t, channels.Inbound{Group: true, Mentioned: true, Text: "\xff\xfe"})
-	p.reply(t, "heard \uFFFD")
-	if code, body := h.api(http.MethodPost, "/api/v1/sessions/main/messages", map[string]string{"text": " "}); code != http.StatusBadRequest {
+	p.awaitReply(t, "heard \uFFFD")
+	if code, body := h.callAPI(http.MethodPost, "/api/v1/sessions/main/messages", map[string]string{"text": " "}); code != http.StatusBadRequest {
 		t.Errorf("on the page: %d %s", code, body)
 	}
 }
@@ -160,7 +160,7 @@ func TestChannels_CommandsAreNotDelayed(t *testing.T) {
 	if acc := p.receiveMessage(t, channels.Inbound{Text: "/status"}); acc.Event == waits.Event {
 		t.Error("a command was joined")
 	}
-	p.reply(t, "running")
+	p.awaitReply(t, "running")
 }
 
 // "What is this about?" and a message forwarded after it become one turn, in which the forwarded
@@ -179,14 +179,14 @@ func TestChannels_ForwardedTextJoinsTheMessageAboutIt(t *testing.T) {
 	if acc := p.receiveMessage(t, channels.Inbound{Text: "you owe us 9 coins", Key: "2", Forwarded: true}); acc.Event != first.Event {
 		t.Error("the forwarded message was not joined")
 	}
-	p.reply(t, "a bill")
+	p.awaitReply(t, "a bill")
 	mu.Lock()
 	defer mu.Unlock()
 	if !strings.Contains(body, "you owe us 9 coins") || !strings.Contains(body, "what is this about?") {
 		t.Errorf("request to the model = %s", body)
 	}
 	ev, err := h.d.bus.Inbox.Event(t.Context(), first.Event)
-	fatal(t, err)
+	failOnError(t, err)
 	if strings.Contains(ev.Text, "coins") || !strings.Contains(string(ev.Payload), `"outside":["you owe us 9 coins"]`) {
 		t.Errorf("text %q, payload %s: forwarded text counts as the owner's", ev.Text, ev.Payload)
 	}
@@ -208,7 +208,7 @@ func TestChannels_ReceiveFiles(t *testing.T) {
 		return func(context.Context) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(data)), nil }
 	}
 	p.receiveMessage(t, channels.Inbound{Files: []channels.File{{Name: "../notes.txt", Open: open("the gate is green")}, {Name: "x.exe", Size: 60 << 20}}})
-	p.reply(t, "I have seen it")
+	p.awaitReply(t, "I have seen it")
 	path := filepath.Join(h.home, "Documents", "Hob", "Received", "notes.txt")
 	b, err := os.ReadFile(path)
 	if err != nil || string(b) != "the gate is green" {
@@ -237,7 +237,7 @@ func sendsFile(path string) func(llmtest.Request) llmtest.Answer {
 func TestChannels_SendAFile(t *testing.T) {
 	p := newPigeon(0)
 	h := openWithChannel(t, p, "", sendsFile("~/Documents/report.pdf"))
-	fatal(t, os.WriteFile(filepath.Join(h.home, "Documents", "report.pdf"), []byte("%PDF-1.4 x"), 0o600))
+	failOnError(t, os.WriteFile(filepath.Join(h.home, "Documents", "report.pdf"), []byte("%PDF-1.4 x"), 0o600))
 	var held string
 	p.After(func(d channels.Delivery) {
 		if len(d.Files) == 1 {
@@ -249,15 +249,15 @@ func TestChannels_SendAFile(t *testing.T) {
 		}
 	})
 	p.receiveMessage(t, channels.Inbound{Text: "send me the report.pdf"})
-	p.reply(t, "done")
-	d := p.reply(t, "here it is")
+	p.awaitReply(t, "done")
+	d := p.awaitReply(t, "here it is")
 	if len(d.Files) != 1 || d.Files[0].Name != "report.pdf" || d.Files[0].MIME != "application/pdf" || held == filepath.Join(h.home, "Documents", "report.pdf") {
 		t.Errorf("files %+v", d.Files)
 	}
 	old := time.Now().Add(-2 * time.Hour)
-	fatal(t, os.Chtimes(held, old, old))
+	failOnError(t, os.Chtimes(held, old, old))
 	h.waitFor("the copy goes", func() bool { // the copy is removed after the delivery is recorded
-		fatal(t, h.d.spool.RemoveUnused(t.Context()))
+		failOnError(t, h.d.spool.RemoveUnused(t.Context()))
 		_, err := os.Stat(held)
 		return errors.Is(err, fs.ErrNotExist)
 	})
@@ -280,20 +280,20 @@ func TestChannels_RejectedFile(t *testing.T) {
 			p := newPigeon(0)
 			h := openWithChannel(t, p, "", sendsFile("~/Documents/report.pdf"))
 			path := filepath.Join(h.home, "Documents", "report.pdf")
-			fatal(t, os.WriteFile(path, []byte("%PDF-1.4 x"), 0o600))
-			fatal(t, os.Truncate(path, c.size))
+			failOnError(t, os.WriteFile(path, []byte("%PDF-1.4 x"), 0o600))
+			failOnError(t, os.Truncate(path, c.size))
 			if c.refuse {
 				p.FailWith(channels.Errorf(channels.Permanent, "413 request entity too large"), 1)
 			}
 			p.receiveMessage(t, channels.Inbound{Text: "send me the report.pdf"})
-			if d := p.reply(t, c.want); len(d.Files) != 0 || strings.Contains(c.want, "is on") && !strings.Contains(d.Text, path) {
+			if d := p.awaitReply(t, c.want); len(d.Files) != 0 || strings.Contains(c.want, "is on") && !strings.Contains(d.Text, path) {
 				t.Errorf("%+v", d)
 			}
-			if done := p.reply(t, "done: "); c.size > 50<<20 && !strings.Contains(done.Text, "at most 50 MB") {
+			if done := p.awaitReply(t, "done: "); c.size > 50<<20 && !strings.Contains(done.Text, "at most 50 MB") {
 				t.Errorf("the model got %q", done.Text)
 			}
 			if c.size < 50<<20 {
-				p.reply(t, "here it is")
+				p.awaitReply(t, "here it is")
 			}
 			if info, err := os.Stat(path); err != nil || info.Size() != c.size {
 				t.Errorf("original file: %v, %v", info, err)
@@ -306,9 +306,9 @@ func TestChannels_FilesThatMayNotBeSent(t *testing.T) {
 	for _, path := range []string{"~/Documents/.env", "~/.ssh/id_rsa", "/etc/passwd", "~/hob/test.key"} {
 		p := newPigeon(0)
 		h := openWithChannel(t, p, "", sendsFile(path))
-		fatal(t, os.WriteFile(filepath.Join(h.home, "Documents", ".env"), []byte("KEY=1"), 0o600))
+		failOnError(t, os.WriteFile(filepath.Join(h.home, "Documents", ".env"), []byte("KEY=1"), 0o600))
 		p.receiveMessage(t, channels.Inbound{Text: "send it"})
-		p.reply(t, "done")
+		p.awaitReply(t, "done")
 		for _, d := range p.Deliveries() {
 			if len(d.Files) > 0 || strings.Contains(d.Text, "here it is") {
 				t.Errorf("%s was sent: %+v", path, d)
@@ -327,14 +327,14 @@ func TestChannels_AnswerReplacesItsDraft(t *testing.T) {
 		return llmtest.Answer{Text: long + "the end", Pieces: 40, Gap: 100 * time.Millisecond}
 	})
 	p.receiveMessage(t, channels.Inbound{Text: "tell me"})
-	d := p.reply(t, "the end")
+	d := p.awaitReply(t, "the end")
 	drafts := p.Drafts()
 	if d.Draft == "" || len(drafts) == 0 || !strings.HasPrefix(strings.TrimSpace(long), strings.TrimSuffix(drafts[0], " …")) || p.Shown(d.Draft) != d.Text {
 		t.Errorf("draft %q, drafts %q, shown %q", d.Draft, drafts, p.Shown(d.Draft))
 	}
 	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		id, err := h.d.bus.Outbox.Draft(t.Context(), d.Event, "pigeon", "7")
-		fatal(t, err)
+		failOnError(t, err)
 		if id == "" {
 			break
 		}
@@ -342,7 +342,7 @@ func TestChannels_AnswerReplacesItsDraft(t *testing.T) {
 			t.Fatalf("the draft id %q is still stored", id)
 		}
 	}
-	if code, body := h.api(http.MethodGet, "/api/v1/channels", nil); code != http.StatusOK || !strings.Contains(string(body), `"heard":2`) {
+	if code, body := h.callAPI(http.MethodGet, "/api/v1/channels", nil); code != http.StatusOK || !strings.Contains(string(body), `"heard":2`) {
 		t.Errorf("%d %s", code, body)
 	}
 }

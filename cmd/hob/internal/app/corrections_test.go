@@ -21,7 +21,7 @@ import (
 // user asks for earlier facts, and in the list of all facts.
 func TestContradictions(t *testing.T) {
 	raw, err := os.ReadFile(filepath.FromSlash("../../../../knowledge/testdata/corrections.txt"))
-	fatal(t, err)
+	failOnError(t, err)
 	n := 0
 	for block := range strings.SplitSeq(string(raw), "\n\n") {
 		lines := strings.Split(strings.TrimSpace(block), "\n")
@@ -45,7 +45,7 @@ func openOffline(t *testing.T) *daemonFixture {
 	t.Helper()
 	home := t.TempDir()
 	paths, err := system.ResolvePaths(runtime.GOOS, home, func(name string) string { return map[string]string{"HOB_HOME": filepath.Join(home, "hob")}[name] })
-	fatal(t, err)
+	failOnError(t, err)
 	return openWith(t, home, Options{Paths: paths, UserHome: home}, "[agent]\nmodel = \"offline\"\ntimezone = \"UTC\"\n[web]\nlisten = \"127.0.0.1:0\"\n")
 }
 
@@ -53,7 +53,7 @@ func checkCorrections(t *testing.T, lines []string) {
 	h := openOffline(t)
 	said := func(text string) string {
 		t.Helper()
-		code, body := h.api(http.MethodPost, "/api/v1/sessions/main/messages", map[string]string{"text": text})
+		code, body := h.callAPI(http.MethodPost, "/api/v1/sessions/main/messages", map[string]string{"text": text})
 		if code != http.StatusOK {
 			t.Fatalf("%s: %d %s", text, code, body)
 		}
@@ -66,7 +66,7 @@ func checkCorrections(t *testing.T, lines []string) {
 		case "+":
 			said("remember that " + rest)
 		case "x":
-			fatal(t, h.d.store.Write(t.Context(), func(tx *store.Tx) error {
+			failOnError(t, h.d.store.Write(t.Context(), func(tx *store.Tx) error {
 				_, err := h.d.base.RememberTx(tx, knowledge.Fact{Text: rest, Provenance: provenance.Outside})
 				return err
 			}))
@@ -90,7 +90,7 @@ func (h *daemonFixture) checkRetired(t *testing.T, pattern, answer string) {
 	t.Helper()
 	old := regexp.MustCompile(pattern)
 	all, err := h.d.base.ListFacts(t.Context(), 100, true)
-	fatal(t, err)
+	failOnError(t, err)
 	kept := 0
 	for _, f := range all {
 		switch {
@@ -99,7 +99,7 @@ func (h *daemonFixture) checkRetired(t *testing.T, pattern, answer string) {
 			t.Errorf("the answer contains a retired fact: %s", answer)
 		default:
 			kept++
-			code, body := h.api(http.MethodGet, "/api/v1/memory/"+f.ID, nil)
+			code, body := h.callAPI(http.MethodGet, "/api/v1/memory/"+f.ID, nil)
 			if code != http.StatusOK || !strings.Contains(string(body), "retired_at") {
 				t.Errorf("the retired fact is not shown on request: %d %s", code, body)
 			}
@@ -132,7 +132,7 @@ func TestBefore(t *testing.T) {
 	h := openOffline(t)
 	say := func(text string) string {
 		t.Helper()
-		code, body := h.api(http.MethodPost, "/api/v1/sessions/main/messages", map[string]string{"text": text})
+		code, body := h.callAPI(http.MethodPost, "/api/v1/sessions/main/messages", map[string]string{"text": text})
 		if code != http.StatusOK {
 			t.Fatalf("%s: %d %s", text, code, body)
 		}
@@ -160,14 +160,14 @@ func TestBefore(t *testing.T) {
 	}
 	for _, q := range []string{"altes Passwort cabin wifi vorher", "ancien cabin wifi password"} {
 		a, err := h.d.base.RetrieveNow(t.Context(), knowledge.Request{Text: q, Kinds: []string{knowledge.KindFact}, Strict: true, Viewer: credential.Everything()})
-		fatal(t, err)
+		failOnError(t, err)
 		if len(a.Hits) == 0 || !strings.Contains(a.Hits[0].Text, "Heron-2") || len(a.History) == 0 || !strings.Contains(a.History[0].Text, "Kestrel-1") || a.History[0].Until.IsZero() {
 			t.Errorf("%s: hits %+v, history %+v", q, a.Hits, a.History)
 		}
 	}
-	fatal(t, h.d.library.Index(t.Context()))
+	failOnError(t, h.d.library.Index(t.Context()))
 	a, err := h.d.base.RetrieveNow(t.Context(), knowledge.Request{Text: "wifi password of the cabin", Limit: 100, Viewer: credential.Everything()})
-	fatal(t, err)
+	failOnError(t, err)
 	repeats, behind := 0, false
 	for _, x := range a.Hits {
 		old := strings.Contains(x.Text, "Kestrel-1") && !strings.Contains(x.Text, "Heron-2") && !strings.Contains(x.Text, history) // stated before the correction

@@ -18,10 +18,10 @@ type byteBill struct {
 	calls                     []llm.Usage // in tokens
 }
 
-// share returns the share of the sent bytes that the previous request already contained.
-func (b byteBill) share() float64 { return float64(b.before) / float64(b.sent) }
+// cachedShare returns the share of the sent bytes that the previous request already contained.
+func (b byteBill) cachedShare() float64 { return float64(b.before) / float64(b.sent) }
 
-func (b byteBill) rows(model string, p usage.Price) string {
+func (b byteBill) formatRows(model string, p usage.Price) string {
 	tokens := func(n int) float64 { return float64(n) / 4 }
 	answer := llm.Usage{Output: b.answer / 4}
 	without, with := p.Cost(answer), p.Cost(answer)
@@ -35,7 +35,7 @@ func (b byteBill) rows(model string, p usage.Price) string {
 	}
 	row("requests", "%d", b.requests)
 	row("tokens sent", "%.0f", tokens(b.sent))
-	row("sent before", "%.1f %%", 100*b.share())
+	row("sent before", "%.1f %%", 100*b.cachedShare())
 	row("read from the cache", "%.1f %%", 100*float64(b.read)/float64(b.sent))
 	row("written to the cache", "%.1f %%", 100*float64(b.write)/float64(b.sent))
 	row("neither read nor written", "%.1f %%", 100*float64(b.rest)/float64(b.sent))
@@ -54,8 +54,8 @@ type block struct {
 // (https://docs.anthropic.com/en/docs/build-with-claude/prompt-caching).
 const lookBack = 20
 
-// account bills a conversation as the provider would.
-func account(t *testing.T, all []llmtest.Request) byteBill {
+// billConversation bills a conversation as the provider would.
+func billConversation(t *testing.T, all []llmtest.Request) byteBill {
 	t.Helper()
 	b := byteBill{requests: len(all)}
 	cached := map[string]bool{} // texts up to a cache mark
@@ -84,7 +84,7 @@ func account(t *testing.T, all []llmtest.Request) byteBill {
 	for _, m := range all[len(all)-1].Messages {
 		if m.Role == "assistant" {
 			raw, err := json.Marshal(m.Parts)
-			fatal(t, err)
+			failOnError(t, err)
 			b.answer += len(raw)
 		}
 	}
@@ -131,7 +131,7 @@ func blocksOf(t *testing.T, r llmtest.Request) []block {
 		Tools, Messages []json.RawMessage
 		System          json.RawMessage
 	}
-	fatal(t, json.Unmarshal(r.Body, &body))
+	failOnError(t, json.Unmarshal(r.Body, &body))
 	var out []block
 	for _, raw := range body.Tools {
 		out = append(out, withoutCacheMark(raw))

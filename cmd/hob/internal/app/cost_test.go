@@ -37,7 +37,7 @@ func TestPromptCost(t *testing.T) {
 		page = strings.Replace(page, mark, rows, 1)
 	}
 	prices, err := usage.NewPrices(nil)
-	fatal(t, err)
+	failOnError(t, err)
 	page = strings.Replace(page, "@ASOF@", prices.AsOf(), 1)
 	for _, k := range []struct {
 		api                         llmtest.API
@@ -50,15 +50,15 @@ func TestPromptCost(t *testing.T) {
 		if !ok {
 			t.Fatalf("%s has no price", k.model)
 		}
-		seen := account(t, runConversation(t, k.api))
-		if share := seen.share(); share < 0.9 {
+		seen := billConversation(t, runConversation(t, k.api))
+		if share := seen.cachedShare(); share < 0.9 {
 			t.Errorf("%s: only %.3f of the sent bytes repeat the previous request", k.api, share)
 		}
-		page = strings.Replace(page, k.mark, seen.rows(k.model, price), 1)
+		page = strings.Replace(page, k.mark, seen.formatRows(k.model, price), 1)
 	}
 	t.Log(page)
 	if *update {
-		fatal(t, os.WriteFile("../../../../docs/prompt-cost.md", []byte(page), 0o644))
+		failOnError(t, os.WriteFile("../../../../docs/prompt-cost.md", []byte(page), 0o644))
 	}
 }
 
@@ -104,15 +104,15 @@ func helloCost(t *testing.T, extra []tools.Tool) (rows string, total int) {
 	defer h.stop()
 	for server := range slices.Chunk(foreign, 30) {
 		name, _, _ := strings.Cut(server[0].Spec().Name, tools.ForeignSeparator)
-		fatal(t, h.d.catalog.SetForeign("mcp:"+name, server))
+		failOnError(t, h.d.catalog.SetForeign("mcp:"+name, server))
 	}
 	if found := h.d.catalog.Search("zebras of a herd", 5); len(foreign) > 0 && !slices.ContainsFunc(found, func(x tools.Tool) bool { return x.Spec().Foreign }) {
 		t.Error("the search does not find the tools of the MCP servers")
 	}
-	h.say("hello")
+	h.askHob("hello")
 	r := model.Requests()[0]
 	var body struct{ Tools, Messages []json.RawMessage }
-	fatal(t, json.Unmarshal(r.Body, &body))
+	failOnError(t, json.Unmarshal(r.Body, &body))
 	part := map[string]int{"rest of the request": len(r.Body), "user message, time and zone": len(body.Messages[len(body.Messages)-1]), "system block": len(body.Messages[0])}
 	for i, raw := range body.Tools {
 		what := "core tools"
@@ -165,7 +165,7 @@ func runConversation(t *testing.T, api llmtest.API) []llmtest.Request {
 		}
 	})
 	for i := range talk {
-		h.say(fmt.Sprintf("Number %d: I have been thinking about the week, and what we said of it before still holds. Please look after the %s", i, kinds[i%len(kinds)]))
+		h.askHob(fmt.Sprintf("Number %d: I have been thinking about the week, and what we said of it before still holds. Please look after the %s", i, kinds[i%len(kinds)]))
 	}
 	return model.Requests()
 }

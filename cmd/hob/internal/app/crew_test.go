@@ -28,8 +28,8 @@ func openWithAgents(t *testing.T, conf string, reply func(llmtest.Request) llmte
 	return openScripted(t, t.TempDir(), model.URL, playWay{api: llmtest.OpenAI}, conf)
 }
 
-// delegate returns an answer that delegates tasks.
-func delegate(tasks ...map[string]any) llmtest.Answer {
+// delegateTasks returns an answer that delegates tasks.
+func delegateTasks(tasks ...map[string]any) llmtest.Answer {
 	b, _ := json.Marshal(map[string]any{"name": "delegate_tasks", "arguments": map[string]any{"tasks": tasks}})
 	return llmtest.Answer{Calls: []llmtest.Call{{Name: "use_tool", Args: string(b)}}}
 }
@@ -40,17 +40,17 @@ func lastUserLine(r llmtest.Request) string {
 	return all[len(all)-1]
 }
 
-// post sends a message in a conversation and returns the answer.
-func (h *daemonFixture) post(session, text string) (int, string) {
+// postMessage sends a message in a conversation and returns the answer.
+func (h *daemonFixture) postMessage(session, text string) (int, string) {
 	h.t.Helper()
-	code, body := h.api(http.MethodPost, "/api/v1/sessions/"+session+"/messages", map[string]string{"text": text})
+	code, body := h.callAPI(http.MethodPost, "/api/v1/sessions/"+session+"/messages", map[string]string{"text": text})
 	return code, string(body)
 }
 
-func (h *daemonFixture) delegations() (out []struct{ ID, State, Result, Task string }) {
+func (h *daemonFixture) listDelegations() (out []struct{ ID, State, Result, Task string }) {
 	h.t.Helper()
-	_, body := h.api(http.MethodGet, "/api/v1/delegations?all=1", nil)
-	fatal(h.t, json.Unmarshal(body, &out))
+	_, body := h.callAPI(http.MethodGet, "/api/v1/delegations?all=1", nil)
+	failOnError(h.t, json.Unmarshal(body, &out))
 	return out
 }
 
@@ -75,7 +75,7 @@ func TestDelegation_RunsTasksInParallel(t *testing.T) {
 	h := openWithAgents(t, "[crew]\nparallel = 3\n", func(r llmtest.Request) llmtest.Answer {
 		if !strings.HasPrefix(lastUserLine(r), "part") {
 			if len(r.Results) == 0 {
-				return delegate(map[string]any{"task": "part 1"}, map[string]any{"task": "part 2"}, map[string]any{"task": "part 3"}, map[string]any{"task": "part 4"})
+				return delegateTasks(map[string]any{"task": "part 1"}, map[string]any{"task": "part 2"}, map[string]any{"task": "part 3"}, map[string]any{"task": "part 4"})
 			}
 			return llmtest.Answer{Text: "all: " + r.Results[0].Text}
 		}
@@ -91,7 +91,7 @@ func TestDelegation_RunsTasksInParallel(t *testing.T) {
 		mu.Unlock()
 		return llmtest.Answer{Text: "done with " + lastUserLine(r)}
 	})
-	code, body := h.post("home", "do it in parts")
+	code, body := h.postMessage("home", "do it in parts")
 	for i := range 4 {
 		if want := fmt.Sprintf("Task %d ", i+1); !strings.Contains(body, want) || !strings.Contains(body, fmt.Sprintf("done with part %d", i+1)) {
 			t.Fatalf("%d: %q is missing in %s", code, want, body)
@@ -111,14 +111,14 @@ func TestDelegation_WaitingTurnsDoNotCount(t *testing.T) {
 		case strings.HasPrefix(lastUserLine(r), "part"):
 			return llmtest.Answer{Text: "done with " + lastUserLine(r)}
 		case len(r.Results) == 0:
-			return delegate(map[string]any{"task": "part a of " + lastUserLine(r)}, map[string]any{"task": "part b of " + lastUserLine(r)})
+			return delegateTasks(map[string]any{"task": "part a of " + lastUserLine(r)}, map[string]any{"task": "part b of " + lastUserLine(r)})
 		}
 		return llmtest.Answer{Text: r.Results[0].Text}
 	})
 	var wg sync.WaitGroup
 	for i := range 5 {
 		wg.Go(func() {
-			if _, body := h.post(fmt.Sprintf("s%d", i), fmt.Sprintf("job %d", i)); !strings.Contains(body, fmt.Sprintf("done with part b of job %d", i)) {
+			if _, body := h.postMessage(fmt.Sprintf("s%d", i), fmt.Sprintf("job %d", i)); !strings.Contains(body, fmt.Sprintf("done with part b of job %d", i)) {
 				t.Errorf("job %d: %s", i, body)
 			}
 		})
@@ -134,13 +134,13 @@ func TestDelegation_Depth(t *testing.T) {
 		if len(r.Results) > 0 {
 			return llmtest.Answer{Text: lastUserLine(r) + " got [" + r.Results[0].Text + "]"}
 		}
-		return delegate(map[string]any{"task": level})
+		return delegateTasks(map[string]any{"task": level})
 	})
-	_, body := h.post("home", "top")
+	_, body := h.postMessage("home", "top")
 	if !regexp.MustCompile(`top got .*middle got .*bottom got \[error policy_denied: delegate_tasks is not one of your tools`).MatchString(body) {
 		t.Error(body)
 	}
-	if n := len(h.delegations()); n != 2 {
+	if n := len(h.listDelegations()); n != 2 {
 		t.Errorf("%d tasks, want 2", n)
 	}
 }
@@ -156,14 +156,14 @@ func TestDelegation_StopAndCancel(t *testing.T) {
 		case len(r.Results) > 0:
 			return llmtest.Answer{Text: "got " + r.Results[0].Text}
 		case w == "deep":
-			return delegate(map[string]any{"task": "hang"})
+			return delegateTasks(map[string]any{"task": "hang"})
 		case w == "quick":
 			return llmtest.Answer{Text: "quick is done"}
 		}
-		return delegate(map[string]any{"task": "deep"}, map[string]any{"task": "quick"})
+		return delegateTasks(map[string]any{"task": "deep"}, map[string]any{"task": "quick"})
 	})
 	bottom := func() (id string) { // id of the task that hangs
-		for _, d := range h.delegations() {
+		for _, d := range h.listDelegations() {
 			if d.Task == "hang" && d.State == "open" {
 				id = d.ID
 			}
@@ -173,17 +173,17 @@ func TestDelegation_StopAndCancel(t *testing.T) {
 	open := func() bool { return bottom() != "" }
 	done := make(chan string, 1)
 	go func() {
-		_, body := h.post("home", "go")
+		_, body := h.postMessage("home", "go")
 		done <- body
 	}()
 	waitUntil(t, "the task at the bottom runs", open)
-	if _, body := h.post("home", "/stop"); !strings.Contains(body, "Stopped") {
+	if _, body := h.postMessage("home", "/stop"); !strings.Contains(body, "Stopped") {
 		t.Error(body)
 	}
 	if body := <-done; !strings.Contains(body, `"answer":"Stopped."`) {
 		t.Errorf("answer of the stopped turn: %s", body)
 	}
-	for _, d := range h.delegations() {
+	for _, d := range h.listDelegations() {
 		if d.State != "stopped" && d.State != "done" {
 			t.Errorf("delegation after /stop: %+v", d)
 		}
@@ -191,15 +191,15 @@ func TestDelegation_StopAndCancel(t *testing.T) {
 	waitUntil(t, "no turn runs any more", func() bool { return h.d.loop.Running() == 0 })
 
 	go func() {
-		_, body := h.post("home", "go")
+		_, body := h.postMessage("home", "go")
 		done <- body
 	}()
 	waitUntil(t, "the task at the bottom runs again", open)
 	id := bottom()
-	if code, body := h.api(http.MethodPost, "/api/v1/delegations/"+id+"/cancel", nil); code != http.StatusOK {
+	if code, body := h.callAPI(http.MethodPost, "/api/v1/delegations/"+id+"/cancel", nil); code != http.StatusOK {
 		t.Fatalf("%d %s", code, body)
 	}
-	if code, _ := h.api(http.MethodPost, "/api/v1/delegations/"+id+"/cancel", nil); code != http.StatusConflict {
+	if code, _ := h.callAPI(http.MethodPost, "/api/v1/delegations/"+id+"/cancel", nil); code != http.StatusConflict {
 		t.Errorf("second cancel: status %d", code)
 	}
 	if body := <-done; !strings.Contains(body, "canceled by the user") || !strings.Contains(body, "quick is done") {
@@ -220,25 +220,25 @@ func TestDelegation_RequestOfATask(t *testing.T) {
 		case w == "forget it":
 			return llmtest.Answer{Calls: []llmtest.Call{{Name: "use_tool", Args: `{"name":"forget","arguments":{"query":"code"}}`}}}
 		}
-		return delegate(map[string]any{"task": "forget it"})
+		return delegateTasks(map[string]any{"task": "forget it"})
 	})
-	if code, body := h.api(http.MethodPost, "/api/v1/tools/remember", map[string]any{"arguments": map[string]string{"text": "the code is 9911"}}); code != http.StatusOK {
+	if code, body := h.callAPI(http.MethodPost, "/api/v1/tools/remember", map[string]any{"arguments": map[string]string{"text": "the code is 9911"}}); code != http.StatusOK {
 		t.Fatalf("%d %s", code, body)
 	}
-	if code, body := h.post("home", "go"); code != http.StatusAccepted || !strings.Contains(body, `"tool":"forget"`) {
+	if code, body := h.postMessage("home", "go"); code != http.StatusAccepted || !strings.Contains(body, `"tool":"forget"`) {
 		t.Fatalf("status %d %s", code, body)
 	}
-	if code, body := h.post("home", "next"); code != http.StatusOK || !strings.Contains(body, "and next") {
+	if code, body := h.postMessage("home", "next"); code != http.StatusOK || !strings.Contains(body, "and next") {
 		t.Fatalf("a message during the question: %d %s", code, body)
 	}
-	q := h.wait("question", "(?i)forget")
+	q := h.awaitDelivery("question", "(?i)forget")
 	if q.Session != "home" {
 		t.Errorf("session of the question = %q, want home", q.Session)
 	}
-	h.post("home", "yes") // ambiguous: the answer must name the id of a task's request
-	h.wait("reply", "I did not understand that as an answer to this request")
-	h.post("home", "/yes "+questionID.FindString(q.Text[strings.LastIndexByte(q.Text, '\n')+1:]))
-	h.wait("reply", "(?i)got .*permanently deleted")
+	h.postMessage("home", "yes") // ambiguous: the answer must name the id of a task's request
+	h.awaitDelivery("reply", "I did not understand that as an answer to this request")
+	h.postMessage("home", "/yes "+questionID.FindString(q.Text[strings.LastIndexByte(q.Text, '\n')+1:]))
+	h.awaitDelivery("reply", "(?i)got .*permanently deleted")
 }
 
 // A task that exceeds its time limit is canceled, and the turn continues.
@@ -251,9 +251,9 @@ func TestDelegation_TimeLimitOfATask(t *testing.T) {
 		case len(r.Results) > 0:
 			return llmtest.Answer{Text: "got " + r.Results[0].Text}
 		}
-		return delegate(map[string]any{"task": "hang"})
+		return delegateTasks(map[string]any{"task": "hang"})
 	})
-	if _, body := h.post("home", "go"); !strings.Contains(body, "failed: timeout: the task did not end within 1s") {
+	if _, body := h.postMessage("home", "go"); !strings.Contains(body, "failed: timeout: the task did not end within 1s") {
 		t.Error(body)
 	}
 }
@@ -277,18 +277,18 @@ func TestDelegation_ContinuesAfterARestart(t *testing.T) {
 		case len(r.Results) > 0:
 			return llmtest.Answer{Text: "got " + r.Results[0].Text}
 		}
-		return delegate(map[string]any{"task": "slow"}, map[string]any{"task": "quick"})
+		return delegateTasks(map[string]any{"task": "slow"}, map[string]any{"task": "quick"})
 	}
 	model := llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key, Reply: func(r llmtest.Request) (llmtest.Answer, bool) { return reply(r), true }})
 	home := t.TempDir()
 	h := openScripted(t, home, model.URL, playWay{api: llmtest.OpenAI}, "")
-	code, body := h.api(http.MethodPost, "/api/v1/sessions/home/messages", map[string]any{"text": "go", "async": true})
+	code, body := h.callAPI(http.MethodPost, "/api/v1/sessions/home/messages", map[string]any{"text": "go", "async": true})
 	if code != http.StatusAccepted {
 		t.Fatalf("%d %s", code, body)
 	}
 	waitUntil(t, "one task is done and the other runs", func() bool {
 		states := ""
-		for _, d := range h.delegations() {
+		for _, d := range h.listDelegations() {
 			states += d.State + " "
 		}
 		mu.Lock()
@@ -300,9 +300,9 @@ func TestDelegation_ContinuesAfterARestart(t *testing.T) {
 	held = false
 	mu.Unlock()
 	h = openScripted(t, home, model.URL, playWay{api: llmtest.OpenAI}, "")
-	h.wait("reply", `(?s)slow is done.*quick is done`)
-	if asked["quick"] != 1 || len(h.delegations()) != 2 {
-		t.Errorf("calls of the models = %v, tasks = %+v", asked, h.delegations())
+	h.awaitDelivery("reply", `(?s)slow is done.*quick is done`)
+	if asked["quick"] != 1 || len(h.listDelegations()) != 2 {
+		t.Errorf("calls of the models = %v, tasks = %+v", asked, h.listDelegations())
 	}
 }
 
@@ -316,7 +316,7 @@ func TestAgents_ChatWithoutAnAgent(t *testing.T) {
 		}
 		return llmtest.Answer{Text: "somebody else"}
 	})
-	if _, body := h.post("home", "hello?"); !strings.Contains(body, "no agent is assigned") {
+	if _, body := h.postMessage("home", "hello?"); !strings.Contains(body, "no agent is assigned") {
 		t.Error(body)
 	}
 	in := channels.Inbound{Channel: "web", Chat: "c9", Sender: "eve", Text: "let me in", At: time.Now()}
@@ -325,9 +325,9 @@ func TestAgents_ChatWithoutAnAgent(t *testing.T) {
 	}
 	in.Server, in.FromOwner = "T1", true
 	_, err := h.d.intake.Receive(t.Context(), in)
-	fatal(t, err)
-	h.wait("reply", "the desk says hello")
-	if list := h.delegations(); len(list) != 0 {
+	failOnError(t, err)
+	h.awaitDelivery("reply", "the desk says hello")
+	if list := h.listDelegations(); len(list) != 0 {
 		t.Errorf("%+v", list)
 	}
 }
@@ -344,8 +344,8 @@ func TestAgents_ScheduleKeepsItsAgent(t *testing.T) {
 		}
 		return llmtest.Answer{Calls: []llmtest.Call{{Name: "use_tool", Args: `{"name":"create_task","arguments":{"title":"x"}}`}}}
 	})
-	h.post("desk", "plan it")
-	h.wait("notice", "came to: error policy_denied.*create_task is not one of your tools")
+	h.postMessage("desk", "plan it")
+	h.awaitDelivery("notice", "came to: error policy_denied.*create_task is not one of your tools")
 }
 
 func TestAgents_ToolPatternsMustMatch(t *testing.T) {
@@ -353,9 +353,9 @@ func TestAgents_ToolPatternsMustMatch(t *testing.T) {
 	home := t.TempDir()
 	hob := filepath.Join(home, "hob")
 	paths, err := system.ResolvePaths(runtime.GOOS, home, func(name string) string { return map[string]string{"HOB_HOME": hob}[name] })
-	fatal(t, err)
+	failOnError(t, err)
 	c, err := config.Parse("config.toml", []byte("[agent]\nmodel = \"offline\"\n[agents.a]\ndeny = [\"wirte_file\"]\n"))
-	fatal(t, err)
+	failOnError(t, err)
 	if _, err := Open(t.Context(), Options{Paths: paths, UserHome: home, Config: c}); err == nil || !strings.Contains(err.Error(), `config.toml:3: agents.a: no tool or category matches "wirte_file"`) {
 		t.Errorf("Open = %v", err)
 	}
@@ -369,8 +369,8 @@ func TestReview1_ToolThatStartsATaskTakesItsEffects(t *testing.T) {
 		Name    string
 		Effects []string
 	}
-	_, body := h.api(http.MethodGet, "/api/v1/tools", nil)
-	fatal(t, json.Unmarshal(body, &list))
+	_, body := h.callAPI(http.MethodGet, "/api/v1/tools", nil)
+	failOnError(t, json.Unmarshal(body, &list))
 	found := 0
 	for _, x := range list {
 		switch x.Name {
@@ -397,13 +397,13 @@ func TestDelegation_TriggersRunWhileATaskAsks(t *testing.T) {
 		case len(r.Results) > 0:
 			return llmtest.Answer{Text: "got " + r.Results[0].Text}
 		case strings.Contains(r.LastUser, "Ada"):
-			return delegate(map[string]any{"task": "note it"})
+			return delegateTasks(map[string]any{"task": "note it"})
 		}
 		return llmtest.Answer{Text: "it is Bob"}
 	})
 	fire := func(text string) (event string) {
 		t.Helper()
-		code, body := h.api(http.MethodPost, "/api/v1/triggers/door/fire", map[string]string{"text": text})
+		code, body := h.callAPI(http.MethodPost, "/api/v1/triggers/door/fire", map[string]string{"text": text})
 		var acc struct{ Event string }
 		if code != http.StatusAccepted || json.Unmarshal(body, &acc) != nil || acc.Event == "" {
 			t.Fatalf("fire: %d %s", code, body)
@@ -413,18 +413,18 @@ func TestDelegation_TriggersRunWhileATaskAsks(t *testing.T) {
 	state := func(event string) string {
 		t.Helper()
 		e, err := h.d.bus.Inbox.Event(t.Context(), event)
-		fatal(t, err)
+		failOnError(t, err)
 		return string(e.State)
 	}
 	answer := func(tool string, yes bool) {
 		t.Helper()
 		waitUntil(t, tool+" is asked about", func() bool {
 			list, err := h.d.guard.Approvals(t.Context(), guard.Pending, "", "", 10)
-			fatal(t, err)
+			failOnError(t, err)
 			if len(list) != 1 || list[0].Tool != tool {
 				return false
 			}
-			h.api(http.MethodPost, "/api/v1/sessions/"+url.PathEscape(list[0].Session)+"/approvals/"+list[0].ID, map[string]any{"approved": yes})
+			h.callAPI(http.MethodPost, "/api/v1/sessions/"+url.PathEscape(list[0].Session)+"/approvals/"+list[0].ID, map[string]any{"approved": yes})
 			return true
 		})
 	}
@@ -432,7 +432,7 @@ func TestDelegation_TriggersRunWhileATaskAsks(t *testing.T) {
 	answer("delegate_tasks", true) // the text of the trigger is untrusted
 	waitUntil(t, "the task asks", func() bool {
 		list, err := h.d.guard.Approvals(t.Context(), guard.Pending, "", "", 10)
-		fatal(t, err)
+		failOnError(t, err)
 		return len(list) == 1 && list[0].Tool == "run_command"
 	})
 	second := fire("Bob rings")
@@ -442,7 +442,7 @@ func TestDelegation_TriggersRunWhileATaskAsks(t *testing.T) {
 	}
 	answer("run_command", false)
 	waitUntil(t, "the first event is done", func() bool { return state(first) == "done" })
-	if list := h.delegations(); len(list) != 1 || list[0].State != "done" {
+	if list := h.listDelegations(); len(list) != 1 || list[0].State != "done" {
 		t.Errorf("delegations = %+v", list)
 	}
 }

@@ -28,10 +28,10 @@ func (h *daemonFixture) sendOf(call string) (s bus.ScheduledSend, e bus.Entry) {
 	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		var err error
 		s, err = h.d.bus.Scheduled.Get(h.d.store.Reader(h.t.Context()), call)
-		fatal(h.t, err)
+		failOnError(h.t, err)
 		if !s.EndedAt.IsZero() || time.Now().After(deadline) {
 			e, err = h.d.bus.Ledger.Call(h.t.Context(), call)
-			fatal(h.t, err)
+			failOnError(h.t, err)
 			return s, e
 		}
 	}
@@ -41,27 +41,27 @@ func (h *daemonFixture) sendOf(call string) (s bus.ScheduledSend, e bus.Entry) {
 // it, and that a cancelled mail is never sent.
 func TestDelay_MailIsCancelledAfterARestart(t *testing.T) {
 	s := pimtest.StartSMTP(t)
-	h := open(t, delayedConfig(s, "1h"))
-	c := h.tool("send_email", `{"to":["ada@example.org"],"subject":"Late","text":"I am late."}`)
+	h := openDaemon(t, delayedConfig(s, "1h"))
+	c := h.callTool("send_email", `{"to":["ada@example.org"],"subject":"Late","text":"I am late."}`)
 	if !strings.Contains(c.Text, "The email \"Late\" to ada@example.org will be sent at ") || !strings.Contains(c.Text, "to cancel it: hob undo "+c.Call) {
 		t.Fatalf("%+v", c)
 	}
 	h.stop()
 	h = openAt(t, h.home, delayedConfig(s, "1h"))
-	if u := h.tool("undo", `{"id":"`+c.Call+`"}`); !strings.Contains(u.Text, "Canceled: the email \"Late\" to ada@example.org was not sent.") {
+	if u := h.callTool("undo", `{"id":"`+c.Call+`"}`); !strings.Contains(u.Text, "Canceled: the email \"Late\" to ada@example.org was not sent.") {
 		t.Errorf("%+v", u)
 	}
-	if u := h.tool("undo", `{"id":"`+c.Call+`"}`); !strings.Contains(u.Error, "already undone") {
+	if u := h.callTool("undo", `{"id":"`+c.Call+`"}`); !strings.Contains(u.Error, "already undone") {
 		t.Errorf("second undo = %+v", u)
 	}
 	if row, e := h.sendOf(c.Call); row.State != bus.SendCancelled || row.Frozen != nil || e.UndoneAt.IsZero() || len(s.Mails()) != 0 {
 		t.Errorf("%+v %+v %v", row, e, s.Mails())
 	}
-	_, why := h.api(http.MethodGet, "/api/v1/why?id="+c.Call, nil)
+	_, why := h.callAPI(http.MethodGet, "/api/v1/why?id="+c.Call, nil)
 	if !strings.Contains(string(why), `to ada@example.org: cancelled at `) {
 		t.Errorf("why: %s", why)
 	}
-	_, log := h.api(http.MethodGet, "/api/v1/audit?limit=50", nil)
+	_, log := h.callAPI(http.MethodGet, "/api/v1/audit?limit=50", nil)
 	if !strings.Contains(string(log), `"action":"undo"`) {
 		t.Errorf("the audit log: %s", log)
 	}
@@ -71,11 +71,11 @@ func TestDelay_MailIsCancelledAfterARestart(t *testing.T) {
 // since, and that it cannot be undone afterwards.
 func TestDelay_SendsWhatWasApproved(t *testing.T) {
 	s := pimtest.StartSMTP(t)
-	h := open(t, delayedConfig(s, "700ms"))
+	h := openDaemon(t, delayedConfig(s, "700ms"))
 	file := filepath.Join(h.home, "note.txt")
-	fatal(t, os.WriteFile(file, []byte("as approved"), 0o600))
-	c := h.tool("send_email", `{"to":["ada@example.org"],"subject":"Note","text":"See below.","attach":["`+file+`"]}`)
-	fatal(t, os.WriteFile(file, []byte("changed afterwards"), 0o600))
+	failOnError(t, os.WriteFile(file, []byte("as approved"), 0o600))
+	c := h.callTool("send_email", `{"to":["ada@example.org"],"subject":"Note","text":"See below.","attach":["`+file+`"]}`)
+	failOnError(t, os.WriteFile(file, []byte("changed afterwards"), 0o600))
 	if len(s.Mails()) != 0 {
 		t.Error("the mail was sent before its delay ended")
 	}
@@ -86,10 +86,10 @@ func TestDelay_SendsWhatWasApproved(t *testing.T) {
 	if m := s.Mails(); len(m) != 1 || !strings.Contains(m[0].Mail, "YXMgYXBwcm92ZWQ=") {
 		t.Errorf("Mails = %+v", m)
 	}
-	if u := h.tool("undo", `{"id":"`+c.Call+`"}`); !strings.Contains(u.Error, "too late: it was sent at") {
+	if u := h.callTool("undo", `{"id":"`+c.Call+`"}`); !strings.Contains(u.Error, "too late: it was sent at") {
 		t.Errorf("%+v", u)
 	}
-	_, log := h.api(http.MethodGet, "/api/v1/audit?limit=50", nil)
+	_, log := h.callAPI(http.MethodGet, "/api/v1/audit?limit=50", nil)
 	if !strings.Contains(string(log), `"action":"send"`) {
 		t.Errorf("the audit log: %s", log)
 	}
@@ -99,17 +99,17 @@ func TestDelay_SendsWhatWasApproved(t *testing.T) {
 // are reported and not repeated.
 func TestDelay_ReportsFailures(t *testing.T) {
 	s := pimtest.StartSMTP(t)
-	h := open(t, delayedConfig(s, "10ms"))
-	c := h.tool("send_email", `{"to":["refuse@example.org"],"text":"x"}`)
+	h := openDaemon(t, delayedConfig(s, "10ms"))
+	c := h.callTool("send_email", `{"to":["refuse@example.org"],"text":"x"}`)
 	if row, e := h.sendOf(c.Call); row.State != bus.SendFailed || e.State != bus.CallFailed || e.Code != "failed" {
 		t.Errorf("sendOf = %+v %+v", row, e)
 	}
-	h.wait("notice", `^The email to refuse@example.org was not sent: .*550 no such user`)
-	c = h.tool("send_email", `{"to":["mute@example.org"],"text":"x"}`)
+	h.awaitDelivery("notice", `^The email to refuse@example.org was not sent: .*550 no such user`)
+	c = h.callTool("send_email", `{"to":["mute@example.org"],"text":"x"}`)
 	if row, e := h.sendOf(c.Call); row.State != bus.SendUnknown || e.State != bus.CallUnknown {
 		t.Errorf("sendOf = %+v %+v", row, e)
 	}
-	h.wait("notice", `^Outcome unknown: the email to mute@example.org may have been sent`)
+	h.awaitDelivery("notice", `^Outcome unknown: the email to mute@example.org may have been sent`)
 	if len(s.Mails()) != 1 {
 		t.Errorf("%+v", s.Mails())
 	}
@@ -119,8 +119,8 @@ func TestDelay_ReportsFailures(t *testing.T) {
 // immediately.
 func TestDelay_OwnAddressIsNotDelayed(t *testing.T) {
 	s := pimtest.StartSMTP(t)
-	h := open(t, delayedConfig(s, "1h"))
-	if c := h.tool("send_email", `{"to":["tester@test.local"],"text":"Note to self."}`); !strings.Contains(c.Text, "Sent to tester@test.local") || len(s.Mails()) != 1 {
+	h := openDaemon(t, delayedConfig(s, "1h"))
+	if c := h.callTool("send_email", `{"to":["tester@test.local"],"text":"Note to self."}`); !strings.Contains(c.Text, "Sent to tester@test.local") || len(s.Mails()) != 1 {
 		t.Errorf("%+v", c)
 	}
 }
@@ -133,48 +133,48 @@ func TestDelay_Calendar(t *testing.T) {
 	conf := func(delay string) string {
 		return fmt.Sprintf("[autonomy]\nsend_delay = %q\n[accounts.home]\ncaldav = %q\nsmtp = %q\nca = %q\naddress = \"tester@test.local\"\nuser = \"tester\"\npassword = %q\n", delay, r.URL, s.URL, s.CA, pimtest.Secret)
 	}
-	h := open(t, conf("1h"))
+	h := openDaemon(t, conf("1h"))
 	cal := netaccount.NewCalendars(r.Account("tester"))
 	titles := func() (out string) {
 		t.Helper()
 		list, err := cal.FindEvents(t.Context(), pim.TimeRange{From: time.Now().AddDate(0, 0, -1), To: time.Now().AddDate(0, 0, 30), Zone: time.UTC})
-		fatal(t, err)
+		failOnError(t, err)
 		for _, e := range list {
 			out += e.Title + " " + e.Start.UTC().Format("15:04") + ";"
 		}
 		return out
 	}
-	if c := h.tool("create_calendar_event", `{"title":"Alone","start":"tomorrow at 9:00"}`); !strings.Contains(c.Text, `Added "Alone" to the calendar`) || titles() != "Alone 09:00;" {
+	if c := h.callTool("create_calendar_event", `{"title":"Alone","start":"tomorrow at 9:00"}`); !strings.Contains(c.Text, `Added "Alone" to the calendar`) || titles() != "Alone 09:00;" {
 		t.Fatalf("%+v %s", c, titles())
 	}
 	const review = `{"title":"Review","start":"tomorrow at 15:00","guests":["ada@example.org"]}`
-	c := h.tool("create_calendar_event", review)
+	c := h.callTool("create_calendar_event", review)
 	if !strings.Contains(c.Text, `The invitation to "Review" to ada@example.org will be sent at `) || titles() != "Alone 09:00;" {
 		t.Fatalf("%+v %s", c, titles())
 	}
-	if got := h.say("undo that"); !strings.Contains(got, `Canceled: the invitation to "Review" to ada@example.org was not sent.`) {
+	if got := h.askHob("undo that"); !strings.Contains(got, `Canceled: the invitation to "Review" to ada@example.org was not sent.`) {
 		t.Error(got)
 	}
 	h.stop()
 	h = openAt(t, h.home, conf("10ms"))
-	c = h.tool("create_calendar_event", review)
+	c = h.callTool("create_calendar_event", review)
 	if row, e := h.sendOf(c.Call); row.State != bus.SendSent || !strings.Contains(e.Result, "The invitations were sent by email.") || titles() != "Alone 09:00;Review 15:00;" || len(s.Mails()) != 1 {
 		t.Fatalf("%+v %+v %s", row, e, titles())
 	}
-	c = h.tool("update_calendar_event", `{"event":"review","start":"16:00"}`)
+	c = h.callTool("update_calendar_event", `{"event":"review","start":"16:00"}`)
 	if row, e := h.sendOf(c.Call); row.State != bus.SendSent || titles() != "Alone 09:00;Review 16:00;" || len(s.Mails()) != 2 {
 		t.Fatalf("%+v %+v %s", row, e, titles())
 	}
-	if u := h.tool("undo", `{"id":"`+c.Call+`"}`); !strings.Contains(u.Text, "Restored the event. Its guests were not notified.") || titles() != "Alone 09:00;Review 15:00;" {
+	if u := h.callTool("undo", `{"id":"`+c.Call+`"}`); !strings.Contains(u.Text, "Restored the event. Its guests were not notified.") || titles() != "Alone 09:00;Review 15:00;" {
 		t.Errorf("%+v %s", u, titles())
 	}
 	at := time.Now().Add(48 * time.Hour).UTC().Format("20060102T150405Z")
 	r.Put("Home", "i1", "SUMMARY:Budget\nDTSTART:"+at+"\nDURATION:PT1H\nORGANIZER:mailto:eve@example.org\nATTENDEE;PARTSTAT=NEEDS-ACTION;RSVP=TRUE:mailto:tester@test.local")
-	c = h.tool("answer_invitation", `{"event":"budget","answer":"accept"}`)
+	c = h.callTool("answer_invitation", `{"event":"budget","answer":"accept"}`)
 	if row, e := h.sendOf(c.Call); row.What != `the answer to "budget" to eve@example.org` || row.State != bus.SendSent || len(s.Mails()) != 3 || !strings.Contains(e.Result, "An email was sent to eve@example.org.") {
 		t.Fatalf("sendOf = %+v %+v", row, e)
 	}
-	c = h.tool("delete_calendar_event", `{"event":"review"}`)
+	c = h.callTool("delete_calendar_event", `{"event":"review"}`)
 	if row, _ := h.sendOf(c.Call); row.State != bus.SendSent || strings.Contains(titles(), "Review") || len(s.Mails()) != 4 {
 		t.Fatalf("%+v %s", row, titles())
 	}
@@ -183,12 +183,12 @@ func TestDelay_Calendar(t *testing.T) {
 // TestDelay_ButtonCancels checks that the button of a notification cancels the sends of an answer.
 func TestDelay_ButtonCancels(t *testing.T) {
 	s := pimtest.StartSMTP(t)
-	url, _ := receiver(t)
-	h := open(t, delayedConfig(s, "1h")+"[channels.webhook]\nurl = \""+url+"\"\nsecret = \"whsec\"\n")
+	url, _ := startReceiver(t)
+	h := openDaemon(t, delayedConfig(s, "1h")+"[channels.webhook]\nurl = \""+url+"\"\nsecret = \"whsec\"\n")
 	for tool, args := range map[string]string{"send_email": `{"to":["ada@example.org"],"text":"x"}`, "send_message": `{"channel":"webhook","text":"hello"}`} {
-		c := h.tool(tool, args)
+		c := h.callTool(tool, args)
 		e, err := h.d.bus.Ledger.Call(t.Context(), c.Call)
-		fatal(t, err)
+		failOnError(t, err)
 		if is, err := h.d.buttons.CanCancel(t.Context(), channels.Delivery{Event: e.Event}); !is || err != nil {
 			t.Errorf("%s: CanCancel = %v, %v", tool, is, err)
 		}
@@ -205,11 +205,11 @@ func TestDelay_ButtonCancels(t *testing.T) {
 // if one of them can no longer be canceled.
 func TestDelay_ButtonCancelsAllSends(t *testing.T) {
 	s := pimtest.StartSMTP(t)
-	h := open(t, delayedConfig(s, "1h"))
-	late, mail := h.tool("send_email", `{"to":["ada@example.org"],"text":"x"}`), h.tool("send_email", `{"to":["bob@example.org"],"text":"x"}`)
+	h := openDaemon(t, delayedConfig(s, "1h"))
+	late, mail := h.callTool("send_email", `{"to":["ada@example.org"],"text":"x"}`), h.callTool("send_email", `{"to":["bob@example.org"],"text":"x"}`)
 	e, err := h.d.bus.Ledger.Call(t.Context(), late.Call)
-	fatal(t, err)
-	fatal(t, h.d.store.Write(t.Context(), func(tx *store.Tx) error {
+	failOnError(t, err)
+	failOnError(t, h.d.store.Write(t.Context(), func(tx *store.Tx) error {
 		if _, err := tx.Exec(`UPDATE scheduled_sends SET event = ?`, e.Event); err != nil {
 			return err
 		}

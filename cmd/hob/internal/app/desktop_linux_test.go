@@ -21,7 +21,7 @@ func TestSendNotification(t *testing.T) {
 	home, paths := bus.Home(t)
 	h := openWith(t, home, Options{Paths: paths, Screen: true, Started: func() (bool, error) { return false, nil }},
 		"[agent]\nmodel = \"offline\"\ntimezone = \"UTC\"\n[web]\nlisten = \"127.0.0.1:0\"\n")
-	if said := h.say("show a notification saying the tea is ready"); !strings.Contains(said, "Showed the notification") {
+	if said := h.askHob("show a notification saying the tea is ready"); !strings.Contains(said, "Showed the notification") {
 		t.Errorf("reply = %q", said)
 	}
 	if n := screen.Last(t, 1); n.Title != "Hob" || n.Body != "the tea is ready" || len(n.Actions) != 0 {
@@ -39,16 +39,16 @@ func TestDesktop(t *testing.T) {
 	h := openWith(t, home, Options{Paths: paths, Desktop: true, Quick: time.Nanosecond, Started: func() (bool, error) { return started.Load(), nil }},
 		"[agent]\nmodel = \"offline\"\ntimezone = \"UTC\"\n[web]\nlisten = \"127.0.0.1:0\"\n[notify]\nchannel = \"desktop\"\n"+
 			"[triggers.tidy]\naction = \"forget about the gate\"\n")
-	h.say("remember that the gate is green")
+	h.askHob("remember that the gate is green")
 	fire := func() {
 		t.Helper()
-		if code, body := h.api(http.MethodPost, "/api/v1/triggers/tidy/fire", map[string]string{}); code >= 300 {
+		if code, body := h.callAPI(http.MethodPost, "/api/v1/triggers/tidy/fire", map[string]string{}); code >= 300 {
 			t.Fatalf("%d %s", code, body)
 		}
 	}
 	open := func() int {
 		list, err := h.d.guard.Approvals(t.Context(), "pending", "", "", 9)
-		fatal(t, err)
+		failOnError(t, err)
 		return len(list)
 	}
 	fire()
@@ -74,7 +74,7 @@ func TestDesktop(t *testing.T) {
 	if n := screen.Last(t, 4); n.Title != "Hob" || !strings.Contains(n.Body, "Permanently deleted") {
 		t.Errorf("notification about the result = %+v", n)
 	}
-	_, body := h.api(http.MethodGet, "/api/v1/approvals", nil)
+	_, body := h.callAPI(http.MethodGet, "/api/v1/approvals", nil)
 	var list []struct {
 		By string `json:"decided_by"`
 	}
@@ -108,9 +108,9 @@ func TestNotices_FollowTheOwner(t *testing.T) {
 	var idle atomic.Uint64
 	var locked atomic.Bool
 	c := bus.Conn(t)
-	fatal(t, c.ExportMethodTable(map[string]any{"GetIdletime": func() (uint64, *dbus.Error) { return idle.Load(), nil }}, "/org/gnome/Mutter/IdleMonitor/Core", "org.gnome.Mutter.IdleMonitor"))
-	fatal(t, c.ExportMethodTable(map[string]any{"GetActive": func() (bool, *dbus.Error) { return locked.Load(), nil }}, "/org/gnome/ScreenSaver", "org.gnome.ScreenSaver"))
-	tell := func(text string) { fatal(t, h.d.intake.Notify(t.Context(), text, text)) }
+	failOnError(t, c.ExportMethodTable(map[string]any{"GetIdletime": func() (uint64, *dbus.Error) { return idle.Load(), nil }}, "/org/gnome/Mutter/IdleMonitor/Core", "org.gnome.Mutter.IdleMonitor"))
+	failOnError(t, c.ExportMethodTable(map[string]any{"GetActive": func() (bool, *dbus.Error) { return locked.Load(), nil }}, "/org/gnome/ScreenSaver", "org.gnome.ScreenSaver"))
+	tell := func(text string) { failOnError(t, h.d.intake.Notify(t.Context(), text, text)) }
 	shown := 0
 	for _, step := range []struct {
 		text    string
@@ -127,14 +127,14 @@ func TestNotices_FollowTheOwner(t *testing.T) {
 		if step.idle > 0 {
 			for _, name := range []string{"org.gnome.Mutter.IdleMonitor", "org.gnome.ScreenSaver"} {
 				_, err := c.RequestName(name, 0)
-				fatal(t, err)
+				failOnError(t, err)
 			}
 		}
 		idle.Store(uint64(step.idle.Milliseconds()))
 		locked.Store(step.locked)
 		tell(step.text)
 		if !step.desktop {
-			h.wait("notice", step.text)
+			h.awaitDelivery("notice", step.text)
 			continue
 		}
 		shown++
@@ -142,9 +142,9 @@ func TestNotices_FollowTheOwner(t *testing.T) {
 			t.Errorf("shown %q, want %q", n.Body, step.text)
 		}
 	}
-	h.say("hello") // the owner writes on the page
+	h.askHob("hello") // the owner writes on the page
 	tell("while you write")
-	h.wait("notice", "while you write")
+	h.awaitDelivery("notice", "while you write")
 	if n := len(screen.All()); n != shown {
 		t.Errorf("%d notes were shown, want %d", n, shown)
 	}

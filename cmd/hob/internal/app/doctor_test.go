@@ -20,15 +20,15 @@ func TestDoctor_AgreesWithTheStatus(t *testing.T) {
 	t.Setenv("HOME", home)
 	t.Setenv("HOB_HOME", filepath.Join(home, "hob"))
 	paths, err := system.DefaultPaths()
-	fatal(t, err)
+	failOnError(t, err)
 	h := openWith(t, home, Options{Paths: paths},
 		"[agent]\nmodel = \"offline\"\ntimezone = \"UTC\"\n[web]\nlisten = \"127.0.0.1:0\"\n[channels.webhook]\nurl = \"https://hook.example.org\"\nsecret = \"env:NO_SUCH_SECRET\"\n")
-	code, body := h.api(http.MethodGet, "/api/v1/channels", nil)
+	code, body := h.callAPI(http.MethodGet, "/api/v1/channels", nil)
 	var states []struct{ Name, State, Error string }
 	if err := json.Unmarshal(body, &states); code != http.StatusOK || err != nil {
 		t.Fatal(code, string(body), err)
 	}
-	code, body = h.api(http.MethodGet, "/api/v1/doctor?name=channels", nil)
+	code, body = h.callAPI(http.MethodGet, "/api/v1/doctor?name=channels", nil)
 	var found []doctor.Check
 	if err := json.Unmarshal(body, &found); code != http.StatusOK || err != nil {
 		t.Fatal(code, string(body), err)
@@ -58,9 +58,9 @@ func TestDoctor_StreamsFindings(t *testing.T) {
 	t.Setenv("HOME", home)
 	t.Setenv("HOB_HOME", filepath.Join(home, "hob"))
 	paths, err := system.DefaultPaths()
-	fatal(t, err)
+	failOnError(t, err)
 	h := openWith(t, home, Options{Paths: paths}, "[agent]\nmodel = \"offline\"\ntimezone = \"UTC\"\n[web]\nlisten = \"127.0.0.1:0\"\n[browser]\nenabled = false\n")
-	code, body := h.api(http.MethodPost, "/api/v1/doctor", map[string]any{})
+	code, body := h.callAPI(http.MethodPost, "/api/v1/doctor", map[string]any{})
 	seen := map[string]bool{}
 	for lines := bufio.NewScanner(bytes.NewReader(body)); lines.Scan(); {
 		var c doctor.Check
@@ -74,7 +74,7 @@ func TestDoctor_StreamsFindings(t *testing.T) {
 			t.Errorf("status %d: no finding about %s in %s", code, want, body)
 		}
 	}
-	if code, body := h.api(http.MethodPost, "/api/v1/doctor", map[string]any{"names": []string{"nothing"}}); code != http.StatusBadRequest || !strings.Contains(string(body), "unknown check") {
+	if code, body := h.callAPI(http.MethodPost, "/api/v1/doctor", map[string]any{"names": []string{"nothing"}}); code != http.StatusBadRequest || !strings.Contains(string(body), "unknown check") {
 		t.Error(code, string(body))
 	}
 }

@@ -19,11 +19,11 @@ import (
 func openWithDocuments(t *testing.T, conf string, notes map[string]string) *daemonFixture {
 	t.Helper()
 	home, err := filepath.EvalSymlinks(t.TempDir()) // sources are named by their resolved path
-	fatal(t, err)
+	failOnError(t, err)
 	for name, text := range notes {
 		path := filepath.Join(home, "Notes", name)
-		fatal(t, os.MkdirAll(filepath.Dir(path), 0o700))
-		fatal(t, os.WriteFile(path, []byte(text), 0o600))
+		failOnError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		failOnError(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	return documentsStart(t, home, conf)
 }
@@ -31,22 +31,22 @@ func openWithDocuments(t *testing.T, conf string, notes map[string]string) *daem
 func documentsStart(t *testing.T, home, conf string) *daemonFixture {
 	t.Helper()
 	paths, err := system.ResolvePaths(runtime.GOOS, home, func(name string) string { return map[string]string{"HOB_HOME": filepath.Join(home, "hob")}[name] })
-	fatal(t, err)
+	failOnError(t, err)
 	conf = strings.ReplaceAll(conf, "{notes}", fmt.Sprintf("%q", filepath.Join(home, "Notes")))
 	return openWith(t, home, Options{Paths: paths, UserHome: home}, "[agent]\nmodel = \"offline\"\n[web]\nlisten = \"127.0.0.1:0\"\n"+conf)
 }
 
-// ingest ingests a path as the tool does.
-func (h *daemonFixture) ingest(path string) knowledge.DocumentResult {
+// ingestPath ingests a path as the tool does.
+func (h *daemonFixture) ingestPath(path string) knowledge.DocumentResult {
 	h.t.Helper()
 	got, err := ingest.Requests{Library: h.d.documents, Sync: h.d.folders, Files: h.d.files, Network: h.d.network}.Ingest(h.t.Context(), tools.Call{Now: time.Now(), Progress: func(float64, string) {}}, knowledge.DocumentRequest{Path: filepath.Join(h.home, "Notes", path)})
-	fatal(h.t, err)
+	failOnError(h.t, err)
 	return got
 }
 
 func (h *daemonFixture) takeBack(taken knowledge.DocumentResult) {
 	h.t.Helper()
-	fatal(h.t, ingest.Requests{Library: h.d.documents, Sync: h.d.folders, Files: h.d.files, Network: h.d.network}.Forget(h.t.Context(), "", taken))
+	failOnError(h.t, ingest.Requests{Library: h.d.documents, Sync: h.d.folders, Files: h.d.files, Network: h.d.network}.Forget(h.t.Context(), "", taken))
 }
 
 // Undoing a folder removes its documents, and nothing else.
@@ -59,35 +59,35 @@ func TestDocuments_UndoOfAFolder(t *testing.T) {
 		run        func(h *daemonFixture)
 		want       string
 	}{
-		{"all of it", allowed, func(h *daemonFixture) { h.takeBack(h.ingest("")) }, ""},
+		{"all of it", allowed, func(h *daemonFixture) { h.takeBack(h.ingestPath("")) }, ""},
 		{"a file that was asked for before", allowed, func(h *daemonFixture) {
-			h.ingest("house/boiler.txt")
-			h.takeBack(h.ingest(""))
+			h.ingestPath("house/boiler.txt")
+			h.takeBack(h.ingestPath(""))
 		}, boiler},
 		{"a file that was asked for since", allowed, func(h *daemonFixture) {
-			all := h.ingest("")
-			h.ingest("house/boiler.txt")
+			all := h.ingestPath("")
+			h.ingestPath("house/boiler.txt")
 			h.takeBack(all)
 		}, boiler},
 		{"a folder within one that is kept", allowed, func(h *daemonFixture) {
-			h.ingest("")
-			h.takeBack(h.ingest("house"))
+			h.ingestPath("")
+			h.takeBack(h.ingestPath("house"))
 		}, both},
 		{"a folder around one that is kept", allowed, func(h *daemonFixture) {
-			all := h.ingest("")
-			h.ingest("house")
+			all := h.ingestPath("")
+			h.ingestPath("house")
 			h.takeBack(all)
 		}, boiler},
 		{"a folder of the configuration", allowed + "[knowledge]\nfolders = [{notes}]\n", func(h *daemonFixture) {
-			h.waitFor("both documents", func() bool { return h.library() == both })
-			h.takeBack(h.ingest(""))
+			h.waitFor("both documents", func() bool { return h.listDocuments() == both })
+			h.takeBack(h.ingestPath(""))
 		}, both},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			h := openWithDocuments(t, tt.conf, notes)
 			tt.run(h)
-			h.waitFor("the documents to keep", func() bool { return h.library() == tt.want })
+			h.waitFor("the documents to keep", func() bool { return h.listDocuments() == tt.want })
 		})
 	}
 }
@@ -105,19 +105,19 @@ func TestDocuments_UndoDuringAScan(t *testing.T) {
 			h.d.folders.Wake() // start the background scan at the same time
 		}
 	}}, knowledge.DocumentRequest{Path: path})
-	fatal(t, err)
+	failOnError(t, err)
 	taken.Fresh = nil
 	for i := range 300 { // so that the scan takes some time
-		fatal(t, os.WriteFile(filepath.Join(path, fmt.Sprintf("%d.txt", i)), []byte(fmt.Sprintf("Another note %d.", i)), 0o600))
+		failOnError(t, os.WriteFile(filepath.Join(path, fmt.Sprintf("%d.txt", i)), []byte(fmt.Sprintf("Another note %d.", i)), 0o600))
 	}
 	h.d.folders.RescanAll()
 	h.takeBack(taken)
-	if got := h.library(); got != "" {
+	if got := h.listDocuments(); got != "" {
 		t.Errorf("documents after the undo:\n%s", got)
 	}
 	h.stop()
 	h = documentsStart(t, h.home, "")
-	if got := h.library(); got != "" {
+	if got := h.listDocuments(); got != "" {
 		t.Errorf("documents after a restart:\n%s", got)
 	}
 }
@@ -135,7 +135,7 @@ func TestDocuments_FollowTrustSettings(t *testing.T) {
 	})
 	is := func(want string) func() bool {
 		return func() bool {
-			code, body := h.api("GET", "/api/v1/memory?kind=chunk&q=spare+key", nil)
+			code, body := h.callAPI("GET", "/api/v1/memory?kind=chunk&q=spare+key", nil)
 			last = fmt.Sprint(code, " ", string(body))
 			return strings.Contains(string(body), `"provenance":"`+want+`"`)
 		}
@@ -144,18 +144,18 @@ func TestDocuments_FollowTrustSettings(t *testing.T) {
 	h.stop()
 	h = documentsStart(t, h.home, kept)
 	h.waitFor("a folder that is not trusted any more", is("outside"))
-	code, body := h.api("POST", "/api/v1/memory/import", map[string]any{"path": filepath.Join(h.home, "Notes", "key.txt"), "trust": true})
+	code, body := h.callAPI("POST", "/api/v1/memory/import", map[string]any{"path": filepath.Join(h.home, "Notes", "key.txt"), "trust": true})
 	if code != 200 || strings.Contains(string(body), "nothing new") || !is("owner")() {
 		t.Errorf("vouched for: %d %s", code, body)
 	}
 	h.stop()
 	h = documentsStart(t, h.home, kept)
-	fatal(t, os.WriteFile(filepath.Join(h.home, "Notes", "late.txt"), []byte("It came later."), 0o600))
-	h.waitFor("the scan of the folder", func() bool { return strings.Contains(h.library(), "late.txt") })
+	failOnError(t, os.WriteFile(filepath.Join(h.home, "Notes", "late.txt"), []byte("It came later."), 0o600))
+	h.waitFor("the scan of the folder", func() bool { return strings.Contains(h.listDocuments(), "late.txt") })
 	if !is("owner")() {
 		t.Error("an unchanged document that the owner vouched for is untrusted again")
 	}
-	fatal(t, os.WriteFile(filepath.Join(h.home, "Notes", "key.txt"), []byte("The spare key is with whoever writes here."), 0o600))
+	failOnError(t, os.WriteFile(filepath.Join(h.home, "Notes", "key.txt"), []byte("The spare key is with whoever writes here."), 0o600))
 	h.waitFor("another content", is("outside"))
 }
 
@@ -173,29 +173,29 @@ func TestDocuments_UndoOfCards(t *testing.T) {
 		return func() bool {
 			list := map[string]string{}
 			rows, err := h.d.store.Reader(t.Context()).Query(`SELECT f.name, t.name FROM relations r JOIN entities f ON f.id = r.from_id JOIN entities t ON t.id = r.to_id WHERE r.name = 'works_at' AND f.name NOT LIKE 'Person%'`)
-			fatal(t, err)
+			failOnError(t, err)
 			defer rows.Close()
 			for rows.Next() {
 				var from, to string
-				fatal(t, rows.Scan(&from, &to))
+				failOnError(t, rows.Scan(&from, &to))
 				list[from] = to
 			}
-			fatal(t, rows.Err())
+			failOnError(t, rows.Err())
 			return fmt.Sprint(list) == fmt.Sprint(want)
 		}
 	}
 	count := func() (n int) {
-		fatal(t, h.d.store.Reader(t.Context()).QueryRow(`SELECT count(*) FROM relations WHERE source LIKE '%many.vcf'`).Scan(&n))
+		failOnError(t, h.d.store.Reader(t.Context()).QueryRow(`SELECT count(*) FROM relations WHERE source LIKE '%many.vcf'`).Scan(&n))
 		return n
 	}
 	h.waitFor("all cards", func() bool {
 		return works(map[string]string{"Ana Novak": "Initech", "Bea Koch": "Initech"})() && count() == 120
 	})
 	path := filepath.Join(h.home, "Notes", "a.vcf")
-	fatal(t, os.WriteFile(path, []byte(card("Ana Novak", "Globex")), 0o600))
+	failOnError(t, os.WriteFile(path, []byte(card("Ana Novak", "Globex")), 0o600))
 	h.waitFor("a changed card", works(map[string]string{"Ana Novak": "Globex"}))
-	fatal(t, os.Remove(path))
-	fatal(t, os.Remove(filepath.Join(h.home, "Notes", "many.vcf")))
-	fatal(t, os.WriteFile(filepath.Join(h.home, "Notes", "c.txt"), []byte("The folder is not empty."), 0o600))
+	failOnError(t, os.Remove(path))
+	failOnError(t, os.Remove(filepath.Join(h.home, "Notes", "many.vcf")))
+	failOnError(t, os.WriteFile(filepath.Join(h.home, "Notes", "c.txt"), []byte("The folder is not empty."), 0o600))
 	h.waitFor("the removal of the cards", func() bool { return works(map[string]string{})() && count() == 0 })
 }

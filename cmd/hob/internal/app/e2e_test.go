@@ -48,7 +48,7 @@ type daemonFixture struct {
 	stop  func()
 }
 
-func open(t *testing.T, conf string) *daemonFixture {
+func openDaemon(t *testing.T, conf string) *daemonFixture {
 	t.Helper()
 	home := t.TempDir()
 	t.Setenv("HOME", home)
@@ -64,7 +64,7 @@ func openAt(t *testing.T, home, conf string) *daemonFixture {
 func openAtModel(t *testing.T, home, model, conf string) *daemonFixture {
 	t.Helper()
 	paths, err := system.DefaultPaths()
-	fatal(t, err)
+	failOnError(t, err)
 	return openWith(t, home, Options{Paths: paths}, "[agent]\nmodel = \""+model+"\"\ntimezone = \"UTC\"\n[web]\nlisten = \"127.0.0.1:0\"\n"+conf)
 }
 
@@ -73,17 +73,17 @@ func openAtModel(t *testing.T, home, model, conf string) *daemonFixture {
 func openWith(t *testing.T, home string, o Options, conf string) *daemonFixture {
 	t.Helper()
 	c, err := config.Parse("config.toml", []byte(conf))
-	fatal(t, err)
+	failOnError(t, err)
 	o.Config, o.Version = c, cmp.Or(o.Version, "test")
 	if o.Helper == nil {
 		exe, err := os.Executable()
-		fatal(t, err)
+		failOnError(t, err)
 		o.Helper = []string{exe, command.Helper}
 		o.Reader = []string{exe, document.Helper}
 	}
 	furnish(t, o.Paths.Database())
 	d, err := Open(t.Context(), o)
-	fatal(t, err)
+	failOnError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- d.Run(ctx) }()
@@ -94,7 +94,7 @@ func openWith(t *testing.T, home string, o Options, conf string) *daemonFixture 
 	}
 	h := &daemonFixture{t: t, d: d, home: home}
 	token, err := os.ReadFile(o.Paths.TokenFile())
-	fatal(t, err)
+	failOnError(t, err)
 	h.token = strings.TrimSpace(string(token))
 	var once bool
 	h.stop = func() {
@@ -115,17 +115,17 @@ func openWith(t *testing.T, home string, o Options, conf string) *daemonFixture 
 // furnish creates an empty database in a new home.
 var furnish = storetest.Empty(Migrations)
 
-func fatal(t *testing.T, err error) {
+func failOnError(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
 }
 
-func (h *daemonFixture) api(method, path string, in any) (int, []byte) {
+func (h *daemonFixture) callAPI(method, path string, in any) (int, []byte) {
 	h.t.Helper()
 	body, err := json.Marshal(in)
-	fatal(h.t, err)
+	failOnError(h.t, err)
 	return h.apiCtx(h.t.Context(), method, path, body)
 }
 
@@ -136,7 +136,7 @@ func (h *daemonFixture) apiCtx(ctx context.Context, method, path string, body []
 		host = "127.0.0.1:0"
 	}
 	req, err := http.NewRequestWithContext(ctx, method, "http://"+host+path, bytes.NewReader(body))
-	fatal(h.t, err)
+	failOnError(h.t, err)
 	req.Header.Set("Authorization", "Bearer "+h.token)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set(web.ClientHeader, "test")
@@ -145,17 +145,17 @@ func (h *daemonFixture) apiCtx(ctx context.Context, method, path string, body []
 		client = h.d.Client()
 	}
 	res, err := client.Do(req)
-	fatal(h.t, err)
+	failOnError(h.t, err)
 	defer res.Body.Close()
 	out, err := io.ReadAll(res.Body)
-	fatal(h.t, err)
+	failOnError(h.t, err)
 	return res.StatusCode, out
 }
 
-// say sends a message from the owner and returns the answer.
-func (h *daemonFixture) say(text string) string {
+// askHob sends a message from the owner and returns the answer.
+func (h *daemonFixture) askHob(text string) string {
 	h.t.Helper()
-	code, body := h.api(http.MethodPost, "/api/v1/sessions/home/messages", map[string]string{"text": text})
+	code, body := h.callAPI(http.MethodPost, "/api/v1/sessions/home/messages", map[string]string{"text": text})
 	var r struct{ Answer string }
 	if code != http.StatusOK || json.Unmarshal(body, &r) != nil {
 		h.t.Fatalf("%q: %d %s", text, code, body)
@@ -165,22 +165,22 @@ func (h *daemonFixture) say(text string) string {
 
 type deliveryRow struct{ ID, Kind, Text, Session, State string }
 
-// wait returns the first delivery of the kind whose text matches pattern. Like hob chat, it reports
+// awaitDelivery returns the first delivery of the kind whose text matches pattern. Like hob chat, it reports
 // a question as displayed.
-func (h *daemonFixture) wait(kind, pattern string) deliveryRow {
+func (h *daemonFixture) awaitDelivery(kind, pattern string) deliveryRow {
 	h.t.Helper()
 	re := regexp.MustCompile(pattern)
 	deadline := time.Now().Add(60 * time.Second)
 	var all []deliveryRow
 	for time.Now().Before(deadline) {
-		code, body := h.api(http.MethodGet, "/api/v1/deliveries", nil)
+		code, body := h.callAPI(http.MethodGet, "/api/v1/deliveries", nil)
 		all = nil
 		if code != http.StatusOK || json.Unmarshal(body, &all) != nil {
 			h.t.Fatalf("deliveries: %d %s", code, body)
 		}
 		if i := slices.IndexFunc(all, func(s deliveryRow) bool { return s.Kind == kind && re.MatchString(s.Text) }); i >= 0 {
 			if kind == "question" {
-				if code, body := h.api(http.MethodPost, "/api/v1/deliveries/"+all[i].ID+"/shown", struct{}{}); code != http.StatusOK {
+				if code, body := h.callAPI(http.MethodPost, "/api/v1/deliveries/"+all[i].ID+"/shown", struct{}{}); code != http.StatusOK {
 					h.t.Fatalf("shown: %d %s", code, body)
 				}
 			}
@@ -194,9 +194,9 @@ func (h *daemonFixture) wait(kind, pattern string) deliveryRow {
 
 // The first five minutes of a new user, without a configuration.
 func TestDaemon_FirstFiveMinutes(t *testing.T) {
-	h := open(t, "")
+	h := openDaemon(t, "")
 	downloads := filepath.Join(h.home, "Downloads")
-	fatal(t, os.Mkdir(downloads, 0o700))
+	failOnError(t, os.Mkdir(downloads, 0o700))
 	for _, tc := range []struct{ say, answer string }{
 		{"hello", `(?i)h(ello|i)`},
 		{"remember that my sister's birthday is on 3 May", `(?i)remember|noted|keep`},
@@ -215,33 +215,33 @@ func TestDaemon_FirstFiveMinutes(t *testing.T) {
 		{"status", `(?i)offline|built-in`},
 		{"flurb the garblewaxer", `(?i)understand|know how`},
 	} {
-		if got := h.say(tc.say); !regexp.MustCompile(tc.answer).MatchString(got) {
+		if got := h.askHob(tc.say); !regexp.MustCompile(tc.answer).MatchString(got) {
 			t.Errorf("%q was answered %q, want something like %q", tc.say, got, tc.answer)
 		} else {
 			t.Logf("%s\n    %s", tc.say, strings.ReplaceAll(got, "\n", "\n    "))
 		}
 	}
-	fatal(t, os.WriteFile(filepath.Join(downloads, "noise.txt"), []byte("x"), 0o600))
-	fatal(t, os.WriteFile(filepath.Join(downloads, "invoice.pdf"), []byte("%PDF"), 0o600))
-	if n := h.wait("notice", `invoice\.pdf`); n.Session != "home" || n.State != "sent" {
+	failOnError(t, os.WriteFile(filepath.Join(downloads, "noise.txt"), []byte("x"), 0o600))
+	failOnError(t, os.WriteFile(filepath.Join(downloads, "invoice.pdf"), []byte("%PDF"), 0o600))
+	if n := h.awaitDelivery("notice", `invoice\.pdf`); n.Session != "home" || n.State != "sent" {
 		t.Errorf("the notice: %+v", n)
 	}
-	h.say("remind me in 1 second to stretch")
-	h.wait("notice", `(?i)stretch`)
+	h.askHob("remind me in 1 second to stretch")
+	h.awaitDelivery("notice", `(?i)stretch`)
 }
 
 // Forgetting requires approval in the chat; "yes" approves it.
 func TestForget_NeedsApproval(t *testing.T) {
-	h := open(t, "")
-	h.say("remember that the code is 9911")
-	code, body := h.api(http.MethodPost, "/api/v1/sessions/home/messages", map[string]string{"text": "forget the code"})
+	h := openDaemon(t, "")
+	h.askHob("remember that the code is 9911")
+	code, body := h.callAPI(http.MethodPost, "/api/v1/sessions/home/messages", map[string]string{"text": "forget the code"})
 	if code != http.StatusAccepted || !strings.Contains(string(body), "approvals") {
 		t.Fatalf("%d %s", code, body)
 	}
-	h.wait("question", `(?i)forget`)
-	h.say("yes")
-	h.wait("reply", `(?i)forg[eo]t`)
-	if got := h.say("what did I ask you to remember?"); strings.Contains(got, "9911") {
+	h.awaitDelivery("question", `(?i)forget`)
+	h.askHob("yes")
+	h.awaitDelivery("reply", `(?i)forg[eo]t`)
+	if got := h.askHob("what did I ask you to remember?"); strings.Contains(got, "9911") {
 		t.Errorf("the forgotten fact is still known: %q", got)
 	}
 }
@@ -249,19 +249,19 @@ func TestForget_NeedsApproval(t *testing.T) {
 // An open approval request whose text was erased is withdrawn. Its conversation continues at once
 // instead of waiting for an answer that can no longer be given.
 func TestForget_WithdrawsARequest(t *testing.T) {
-	h := open(t, "")
-	h.say("remember that the code is Kestrel-9911")
+	h := openDaemon(t, "")
+	h.askHob("remember that the code is Kestrel-9911")
 	event, _ := h.sendForApproval("forget Kestrel-9911")
-	code, body := h.post("other", "forget Kestrel-9911")
+	code, body := h.postMessage("other", "forget Kestrel-9911")
 	var waits struct{ Approvals []struct{ ID string } }
 	if code != http.StatusAccepted || json.Unmarshal([]byte(body), &waits) != nil || len(waits.Approvals) != 1 {
 		t.Fatalf("%d %s", code, body)
 	}
-	h.post("other", "/yes "+waits.Approvals[0].ID)
+	h.postMessage("other", "/yes "+waits.Approvals[0].ID)
 	if got := h.awaitEnd(event); strings.Contains(got.Answer, "9911") {
 		t.Errorf("awaitEnd = %+v", got)
 	}
-	if got := h.say("what are my tasks?"); !strings.Contains(got, "task") {
+	if got := h.askHob("what are my tasks?"); !strings.Contains(got, "task") {
 		t.Errorf("%q", got)
 	}
 }
@@ -269,20 +269,20 @@ func TestForget_WithdrawsARequest(t *testing.T) {
 // A stop directly after the start is not an error.
 func TestDaemon_StopDuringTheStart(t *testing.T) {
 	for range 10 {
-		open(t, "").stop() // fails the test when Run returns an error
+		openDaemon(t, "").stop() // fails the test when Run returns an error
 	}
 }
 
 // Messages survive a restart, and a reminder that became due in the meantime arrives late.
 func TestDaemon_RestartLosesNothing(t *testing.T) {
-	h := open(t, "")
-	h.say("remember that the code is 9911")
-	h.say("remind me in 1 second to stretch")
+	h := openDaemon(t, "")
+	h.askHob("remember that the code is 9911")
+	h.askHob("remind me in 1 second to stretch")
 	h.stop()
 	time.Sleep(1200 * time.Millisecond)
 	h = openAt(t, h.home, "")
-	h.wait("notice", `(?i)stretch`)
-	if got := h.say("what is the code?"); !strings.Contains(got, "9911") {
+	h.awaitDelivery("notice", `(?i)stretch`)
+	if got := h.askHob("what is the code?"); !strings.Contains(got, "9911") {
 		t.Errorf("answer after a restart = %q", got)
 	}
 }
@@ -290,25 +290,25 @@ func TestDaemon_RestartLosesNothing(t *testing.T) {
 // A message after an approval request is answered while the request stays open. After that, an
 // answer must name the request.
 func TestDaemon_MessageAfterARequest(t *testing.T) {
-	h := open(t, "")
-	h.say("remember that the code is 9911")
-	code, body := h.api(http.MethodPost, "/api/v1/sessions/home/messages", map[string]string{"text": "forget the code"})
+	h := openDaemon(t, "")
+	h.askHob("remember that the code is 9911")
+	code, body := h.callAPI(http.MethodPost, "/api/v1/sessions/home/messages", map[string]string{"text": "forget the code"})
 	if code != http.StatusAccepted || !strings.Contains(string(body), `"tool":"forget"`) {
 		t.Fatalf("%d %s", code, body)
 	}
-	if got := h.say("what are my tasks?"); got != "There are no open tasks." {
+	if got := h.askHob("what are my tasks?"); got != "There are no open tasks." {
 		t.Errorf("answer to a message after the request = %q", got)
 	}
 	var waits struct{ Approvals []struct{ ID string } }
-	fatal(t, json.Unmarshal(body, &waits))
-	if got := h.say("no"); !strings.Contains(got, "/no "+waits.Approvals[0].ID) {
+	failOnError(t, json.Unmarshal(body, &waits))
+	if got := h.askHob("no"); !strings.Contains(got, "/no "+waits.Approvals[0].ID) {
 		t.Errorf("answer to a bare \"no\" after another message = %q", got)
 	}
-	h.say("/no " + waits.Approvals[0].ID)
-	if got := h.wait("reply", `I changed nothing`); strings.Contains(got.Text, "[hint]") {
+	h.askHob("/no " + waits.Approvals[0].ID)
+	if got := h.awaitDelivery("reply", `I changed nothing`); strings.Contains(got.Text, "[hint]") {
 		t.Errorf("the answer shows a hint for models: %q", got.Text)
 	}
-	if got := h.say("what is the code?"); !strings.Contains(got, "9911") {
+	if got := h.askHob("what is the code?"); !strings.Contains(got, "9911") {
 		t.Errorf("answer after \"no\" = %q", got)
 	}
 }

@@ -28,7 +28,7 @@ var noText = map[string]string{
 
 // TestErasers_CoverEveryTable checks that each table declares how forgetting handles it.
 func TestErasers_CoverEveryTable(t *testing.T) {
-	h := open(t, "")
+	h := openDaemon(t, "")
 	d := h.d
 	owned := map[string]bool{}
 	for _, e := range d.listErasers() {
@@ -67,16 +67,16 @@ func TestErasers_CoverEveryTable(t *testing.T) {
 	}
 }
 
-// forget runs the tool with approval and waits until the erasure has ended.
-func (h *daemonFixture) forget(args string) {
+// runForget runs the tool with approval and waits until the erasure has ended.
+func (h *daemonFixture) runForget(args string) {
 	h.t.Helper()
-	if c := h.tool("forget", args); c.Error != "" || c.Code != "" {
+	if c := h.callTool("forget", args); c.Error != "" || c.Code != "" {
 		h.t.Fatalf("forget %s: %+v", args, c)
 	}
 	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		var list []struct{ State string }
-		_, body := h.api(http.MethodGet, "/api/v1/memory/erasures", nil)
-		fatal(h.t, json.Unmarshal(body, &list))
+		_, body := h.callAPI(http.MethodGet, "/api/v1/memory/erasures", nil)
+		failOnError(h.t, json.Unmarshal(body, &list))
 		if len(list) > 0 && !slices.ContainsFunc(list, func(e struct{ State string }) bool { return e.State != "done" }) {
 			return
 		}
@@ -87,17 +87,17 @@ func (h *daemonFixture) forget(args string) {
 // messagesWith counts the stored messages of a conversation that contain a text.
 func (h *daemonFixture) messagesWith(session, text string) (n int) {
 	h.t.Helper()
-	fatal(h.t, h.d.store.Reader(h.t.Context()).QueryRow(`SELECT count(*) FROM messages WHERE session = ? AND instr(CAST(message AS TEXT), ?) > 0`, session, text).Scan(&n))
+	failOnError(h.t, h.d.store.Reader(h.t.Context()).QueryRow(`SELECT count(*) FROM messages WHERE session = ? AND instr(CAST(message AS TEXT), ?) > 0`, session, text).Scan(&n))
 	return n
 }
 
 // What Hob learned in a conversation stands in the context of later messages in other conversations.
 // It goes with the conversation, also if a later message has reworded it since.
 func TestForget_RemovesLessonsOfAConversation(t *testing.T) {
-	h := open(t, "")
+	h := openDaemon(t, "")
 	sayIn := func(session, text string) {
 		t.Helper()
-		if code, body := h.api(http.MethodPost, "/api/v1/sessions/"+session+"/messages", map[string]string{"text": text}); code != http.StatusOK {
+		if code, body := h.callAPI(http.MethodPost, "/api/v1/sessions/"+session+"/messages", map[string]string{"text": text}); code != http.StatusOK {
 			t.Fatalf("%q: %d %s", text, code, body)
 		}
 	}
@@ -108,7 +108,7 @@ func TestForget_RemovesLessonsOfAConversation(t *testing.T) {
 	if h.messagesWith("second", "green ink") == 0 || h.messagesWith("fourth", "blue ink") == 0 {
 		t.Fatal("no message carries the lesson, so the test shows nothing")
 	}
-	h.forget(`{"source":"session:first"}`)
+	h.runForget(`{"source":"session:first"}`)
 	if n := h.messagesWith("second", "green ink"); n != 0 {
 		t.Errorf("%d messages still contain the lesson", n)
 	}
@@ -120,24 +120,24 @@ func TestForget_RemovesLessonsOfAConversation(t *testing.T) {
 // A notice about a message goes with the message, and an intent with its text.
 func TestForget_ReachesWatchersOfMessages(t *testing.T) {
 	h, a := openWithGuests(t, t.TempDir())
-	a.write(h, "u3", "Ben", "hello")
-	h.say("when Ben mentions the invoice, tell me")
-	acc := a.receive(t, channels.Inbound{Chat: "chat-u3", Sender: "u3", SenderName: "Ben", Text: "the invoice is at 12 Otter Lane"})
+	a.writeMessage(h, "u3", "Ben", "hello")
+	h.askHob("when Ben mentions the invoice, tell me")
+	acc := a.receiveMessage(t, channels.Inbound{Chat: "chat-u3", Sender: "u3", SenderName: "Ben", Text: "the invoice is at 12 Otter Lane"})
 	h.waitEvent(acc.Event)
-	h.wait("notice", "12 Otter Lane")
-	h.forget(`{"source":"event:` + acc.Event + `"}`)
-	for _, d := range h.deliveries(channels.Notice) {
+	h.awaitDelivery("notice", "12 Otter Lane")
+	h.runForget(`{"source":"event:` + acc.Event + `"}`)
+	for _, d := range h.listDeliveries(channels.Notice) {
 		if strings.Contains(d.Text, "Otter Lane") {
 			t.Errorf("a notice still contains it: %q", d.Text)
 		}
 	}
-	if got := h.intents(); !strings.Contains(got, "invoice") {
+	if got := h.listIntents(); !strings.Contains(got, "invoice") {
 		t.Errorf("waiting for %q", got)
 	}
-	h.say("remember that the purple otter lane is closed")
-	h.say("next time I mention the boat, remind me of the purple otter lane")
-	h.forget(`{"query":"purple otter lane"}`)
-	if got := h.intents(); strings.Contains(got, "otter") || strings.Contains(got, "forgotten") {
+	h.askHob("remember that the purple otter lane is closed")
+	h.askHob("next time I mention the boat, remind me of the purple otter lane")
+	h.runForget(`{"query":"purple otter lane"}`)
+	if got := h.listIntents(); strings.Contains(got, "otter") || strings.Contains(got, "forgotten") {
 		t.Errorf("waiting for %q", got)
 	}
 }

@@ -15,13 +15,13 @@ func (s *scenarioRun) listFacts() string {
 	s.t.Helper()
 	s.awaitExtraction()
 	gone, err := s.d.erasing.List(s.t.Context(), 100)
-	fatal(s.t, err)
+	failOnError(s.t, err)
 	for _, e := range gone {
 		_, err := s.d.erasing.Wait(s.t.Context(), e.ID)
-		fatal(s.t, err)
+		failOnError(s.t, err)
 	}
 	all, err := s.d.base.ListFacts(s.t.Context(), 1000, true)
-	fatal(s.t, err)
+	failOnError(s.t, err)
 	var b strings.Builder
 	for _, f := range all {
 		b.WriteString(string(f.Provenance) + " ")
@@ -45,7 +45,7 @@ func (h *daemonFixture) awaitExtraction() {
 		if h.d.opt.Config.Knowledge.ExtractionTurns == 1 { // the model extracts after each turn
 			where = "1"
 		}
-		fatal(h.t, h.d.store.Reader(h.t.Context()).QueryRow(`SELECT count(*) FROM extractions WHERE tries = 0 AND `+where).Scan(&n))
+		failOnError(h.t, h.d.store.Reader(h.t.Context()).QueryRow(`SELECT count(*) FROM extractions WHERE tries = 0 AND `+where).Scan(&n))
 		if n == 0 {
 			return
 		}
@@ -65,12 +65,12 @@ func TestMemoryFlush_AsksTheModelAtOnce(t *testing.T) {
 		return llmtest.Answer{Text: "Good to know."}, true
 	}})
 	h := openScripted(t, t.TempDir(), model.URL, listPlayWays()[0], "[knowledge]\nextraction = \"model\"\nextraction_turns = 50\nextraction_wait = \"24h\"\n")
-	h.say("You know, Uwe next door does our roofs.")
+	h.askHob("You know, Uwe next door does our roofs.")
 	if r, err := h.d.service.MemoryFlush(t.Context(), "other"); err == nil {
 		t.Errorf("an unknown conversation: %+v", r)
 	}
 	r, err := h.d.service.MemoryFlush(t.Context(), "home")
-	fatal(t, err)
+	failOnError(t, err)
 	if r.Turns != 1 || r.Left != 0 || len(r.Facts) != 1 || r.Facts[0].Text != "Uwe next door does our roofs" {
 		t.Errorf("%+v", r)
 	}

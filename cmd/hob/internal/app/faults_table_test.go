@@ -20,8 +20,8 @@ tool with effects ran at most once. The test generates this page.
 |---|---|---|---|
 `
 
-// faults returns all tested faults.
-func faults() []fault {
+// allFaults returns all tested faults.
+func allFaults() []fault {
 	return slicesConcat(statusFaults(), lineFaults(), answerFaults(), callFaults())
 }
 
@@ -78,8 +78,8 @@ func lineFaults() []fault {
 		{name: "endless pings", answers: oneAnswer(answerWithFault(greetingAnswer(), llmtest.Pings, 1)), does: "times out after two minutes without text, shows the partial text", sees: "(?is)^Good morn … .cut off.\nsorry.*(nothing|silent).*; ", calls: 1, only: "streamed"},
 		{name: "a line without end", answers: oneAnswer(llmtest.Answer{Status: 200, Body: "data: " + strings.Repeat("x", 9<<20)}), does: "fails without a retry", sees: "(?i)sorry.*size.*; ", calls: 1},
 		{name: "a million characters in one piece", answers: oneAnswer(llmtest.Answer{Text: strings.Repeat("hob ", 250_000), Pieces: 1}), does: "accepts the answer", sees: "^(hob ?)+$", calls: 1},
-		{name: "compressed without being requested", answers: rawAnswer(map[string]string{"Content-Encoding": "gzip"}, gzipped), does: "decompresses it", sees: well, calls: 1},
-		{name: "unknown compression", answers: rawAnswer(map[string]string{"Content-Encoding": "br"}, gzipped), does: "fails without a retry", sees: "(?i)sorry.*compressed.*; ", calls: 1},
+		{name: "compressed without being requested", answers: rawAnswer(map[string]string{"Content-Encoding": "gzip"}, gzipText), does: "decompresses it", sees: well, calls: 1},
+		{name: "unknown compression", answers: rawAnswer(map[string]string{"Content-Encoding": "br"}, gzipText), does: "fails without a retry", sees: "(?i)sorry.*compressed.*; ", calls: 1},
 		{name: "the wrong content type", answers: rawAnswer(map[string]string{"Content-Type": "text/html"}, func(s string) string { return s }), does: "detects the format from the content", sees: well, calls: 1},
 		{name: "a stream when Hob expects one piece, and the reverse", answers: func(p playWay) []llmtest.Answer {
 			return []llmtest.Answer{{Status: http.StatusOK, Body: llmtest.Render(p.api, p.whole, llmtest.Answer{Text: well})}}

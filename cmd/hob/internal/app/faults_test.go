@@ -64,7 +64,7 @@ func playFaults(t *testing.T, p playWay, seen map[string]string) {
 	line := &wire{next: srv.Client().Transport}
 	h := openScriptedWith(t, t.TempDir(), modelAddress, p, "", Options{InProcess: true, HTTP: &http.Client{Transport: line}})
 	defer h.stop()
-	for i, f := range faults() {
+	for i, f := range allFaults() {
 		ways := slices.DeleteFunc(listPlayWays(), func(p playWay) bool { return !p.isWanted(f.only) })
 		if raceDetector {
 			ways = ways[i%len(ways):][:1]
@@ -76,16 +76,16 @@ func playFaults(t *testing.T, p playWay, seen map[string]string) {
 			srv.Add(f.answers(p)...)
 		}
 		line.down.Store(&f.down)
-		before, tasks := srv.Count(), h.tasks()
+		before, tasks := srv.Count(), h.countTasks()
 		session := fmt.Sprintf("fault-%d", i)
 		answer := h.sayIn(session, "hello")
 		line.down.Store(nil)
 		seen[f.name] = answer
-		f.check(t, answer)
+		f.checkAnswer(t, answer)
 		if n := srv.Count() - before; n != f.calls {
 			t.Errorf("%s: %d requests, want %d", f.name, n, f.calls)
 		}
-		if n := h.tasks() - tasks; n != f.tasks {
+		if n := h.countTasks() - tasks; n != f.tasks {
 			t.Errorf("%s: %d tasks were added, want %d", f.name, n, f.tasks)
 		}
 		if left := srv.Unused(); len(left) > 0 {
@@ -99,8 +99,8 @@ func playFaults(t *testing.T, p playWay, seen map[string]string) {
 	}
 }
 
-// check checks the properties that every answer must have.
-func (f *fault) check(t *testing.T, answer string) {
+// checkAnswer checks the properties that every answer must have.
+func (f *fault) checkAnswer(t *testing.T, answer string) {
 	t.Helper()
 	if !regexp.MustCompile(f.sees).MatchString(answer) {
 		t.Errorf("%s: answer = %q, want %q", f.name, answer, f.sees)
@@ -131,11 +131,11 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.next.RoundTrip(r)
 }
 
-func (h *daemonFixture) tasks() int {
+func (h *daemonFixture) countTasks() int {
 	h.t.Helper()
-	_, body := h.api(http.MethodGet, "/api/v1/tasks", nil)
+	_, body := h.callAPI(http.MethodGet, "/api/v1/tasks", nil)
 	var list []json.RawMessage
-	fatal(h.t, json.Unmarshal(body, &list))
+	failOnError(h.t, json.Unmarshal(body, &list))
 	return len(list)
 }
 
@@ -144,7 +144,7 @@ func (h *daemonFixture) sayIn(session, text string) string {
 	ctx, cancel := context.WithTimeoutCause(h.t.Context(), 2*time.Hour, errors.New("no answer after two hours"))
 	defer cancel()
 	body, err := json.Marshal(map[string]string{"text": text})
-	fatal(h.t, err)
+	failOnError(h.t, err)
 	code, out := h.apiCtx(ctx, http.MethodPost, "/api/v1/sessions/"+session+"/messages", body)
 	var r struct{ Answer string }
 	if code != http.StatusOK || json.Unmarshal(out, &r) != nil {
@@ -190,7 +190,7 @@ func rawAnswer(header map[string]string, change func(string) string) func(playWa
 	}
 }
 
-func gzipped(s string) string {
+func gzipText(s string) string {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
 	_, _ = w.Write([]byte(s)) // cannot fail in memory
@@ -203,23 +203,23 @@ func checkFaultsPage(t *testing.T, seen []map[string]string) {
 	t.Helper()
 	var b strings.Builder
 	b.WriteString(faultsHead)
-	for i, f := range faults() {
-		fmt.Fprintf(&b, "| %d | %s | %s | %s |\n", i+1, f.name, f.does, cell(seen, f.name))
+	for i, f := range allFaults() {
+		fmt.Fprintf(&b, "| %d | %s | %s | %s |\n", i+1, f.name, f.does, reportCell(seen, f.name))
 	}
 	const file = "../../../../docs/faults.md"
 	got, err := os.ReadFile(file)
-	fatal(t, err)
+	failOnError(t, err)
 	_, rest, _ := strings.Cut(string(got), "\n\n## ") // the part that TestFaultTranscripts writes
 	want := b.String() + "\n## " + rest
 	if *update {
-		fatal(t, os.WriteFile(file, []byte(want), 0o644))
+		failOnError(t, os.WriteFile(file, []byte(want), 0o644))
 	} else if string(got) != want {
 		t.Error("docs/faults.md is out of date; run: go test ./cmd/hob/internal/app -run TestFaults -update")
 	}
 }
 
-// cell returns the text that the owner saw, from the first API to which the fault applies.
-func cell(seen []map[string]string, name string) string {
+// reportCell returns the text that the owner saw, from the first API to which the fault applies.
+func reportCell(seen []map[string]string, name string) string {
 	i := slices.IndexFunc(seen, func(m map[string]string) bool { return m[name] != "" })
 	if i < 0 {
 		return ""

@@ -64,16 +64,16 @@ func TestGoldenRequests(t *testing.T) {
 				model := goldenModel(t)
 				home := t.TempDir()
 				for name, text := range g.files {
-					fatal(t, os.MkdirAll(filepath.Dir(filepath.Join(home, name)), 0o700))
-					fatal(t, os.WriteFile(filepath.Join(home, name), []byte(text), 0o600))
+					failOnError(t, os.MkdirAll(filepath.Dir(filepath.Join(home, name)), 0o700))
+					failOnError(t, os.WriteFile(filepath.Join(home, name), []byte(text), 0o600))
 				}
 				h := openScripted(t, home, model.URL, p, "")
 				for _, s := range g.before {
-					h.say(s)
+					h.askHob(s)
 				}
 				from := len(model.Requests())
 				for _, s := range g.say {
-					h.say(s)
+					h.askHob(s)
 				}
 				var got bytes.Buffer
 				for _, r := range model.Requests()[from:] {
@@ -86,7 +86,7 @@ func TestGoldenRequests(t *testing.T) {
 					}
 					got.WriteString(normalizeRequest(body) + "\n")
 				}
-				compare(t, filepath.Join("testdata", "golden", g.name+"."+string(p.api)+".txt"), got.Bytes())
+				compareGolden(t, filepath.Join("testdata", "golden", g.name+"."+string(p.api)+".txt"), got.Bytes())
 			})
 			if !ok && hello == nil {
 				return
@@ -95,15 +95,15 @@ func TestGoldenRequests(t *testing.T) {
 	}
 }
 
-func compare(t *testing.T, path string, got []byte) {
+func compareGolden(t *testing.T, path string, got []byte) {
 	t.Helper()
 	if *update {
-		fatal(t, os.MkdirAll(filepath.Dir(path), 0o700))
-		fatal(t, os.WriteFile(path, got, 0o600))
+		failOnError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		failOnError(t, os.WriteFile(path, got, 0o600))
 		return
 	}
 	want, err := os.ReadFile(path)
-	fatal(t, err)
+	failOnError(t, err)
 	if d := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(string(got), "\n")); d != "" {
 		t.Errorf("the request changed; if that is intended, run the test with -update and check the difference:\n%s", d)
 	}
@@ -145,7 +145,7 @@ func stableParts(t *testing.T, api llmtest.API, body []byte) map[string][]byte {
 		Gemini   json.RawMessage   `json:"systemInstruction"`
 		Messages []json.RawMessage `json:"messages"`
 	}
-	fatal(t, json.Unmarshal(body, &r))
+	failOnError(t, json.Unmarshal(body, &r))
 	out := map[string][]byte{"tools": r.Tools, "system": r.System}
 	switch api {
 	case llmtest.OpenAI:
@@ -167,21 +167,21 @@ func TestIdentity_IsReadAgainAfterAnEdit(t *testing.T) {
 		all := model.Requests()
 		return string(all[len(all)-1].Body)
 	}
-	h.say("hello")
+	h.askHob("hello")
 	old := stableParts(t, p.api, []byte(last()))["system"]
-	fatal(t, os.WriteFile(filepath.Join(home, "hob", "SOUL.md"), []byte("You are a pirate."), 0o600))
-	h.say("and now?")
+	failOnError(t, os.WriteFile(filepath.Join(home, "hob", "SOUL.md"), []byte("You are a pirate."), 0o600))
+	h.askHob("and now?")
 	if b := last(); !bytes.Equal(stableParts(t, p.api, []byte(b))["system"], old) || !strings.Contains(b, "[identity]") || !strings.Contains(b, "pirate") {
 		t.Errorf("request after the edit: %s", b)
 	}
 	h.stop()
 	h = openScripted(t, home, model.URL, p, "")
-	h.say("and still?")
+	h.askHob("and still?")
 	if b := last(); !bytes.Equal(stableParts(t, p.api, []byte(b))["system"], old) || strings.Count(b, "[identity]") != 1 {
 		t.Errorf("request after a restart: %s", b)
 	}
-	h.say("/new")
-	h.say("hello")
+	h.askHob("/new")
+	h.askHob("hello")
 	if b := last(); strings.Contains(b, "[identity]") || !strings.Contains(string(stableParts(t, p.api, []byte(b))["system"]), "pirate") {
 		t.Errorf("a new conversation: %s", b)
 	}
@@ -190,25 +190,25 @@ func TestIdentity_IsReadAgainAfterAnEdit(t *testing.T) {
 // Hob writes AGENTS.md, which describes the home, and rewrites it when the home changes, unless the
 // owner wrote the file.
 func TestManual_IsRewritten(t *testing.T) {
-	h := open(t, "")
+	h := openDaemon(t, "")
 	path := filepath.Join(h.home, "hob", "AGENTS.md")
 	text, err := os.ReadFile(path)
-	fatal(t, err)
+	failOnError(t, err)
 	for _, tool := range h.d.catalog.All() {
 		if !strings.Contains(string(text), "- "+tool.Spec().Name+" (") {
 			t.Errorf("%s is missing", tool.Spec().Name)
 		}
 	}
 	h.stop()
-	fatal(t, os.WriteFile(path, append(text, "- a tool that is gone\n"...), 0o600))
+	failOnError(t, os.WriteFile(path, append(text, "- a tool that is gone\n"...), 0o600))
 	h = openAt(t, h.home, "")
 	again, err := os.ReadFile(path)
-	fatal(t, err)
+	failOnError(t, err)
 	if !bytes.Equal(again, text) {
 		t.Errorf("AGENTS.md was not rewritten: %s", again)
 	}
 	h.stop()
-	fatal(t, os.WriteFile(path, []byte("# mine\n"), 0o600))
+	failOnError(t, os.WriteFile(path, []byte("# mine\n"), 0o600))
 	openAt(t, h.home, "")
 	if mine, err := os.ReadFile(path); err != nil || string(mine) != "# mine\n" {
 		t.Errorf("ReadFile = %q, %v", mine, err)
@@ -220,20 +220,20 @@ func TestManual_IsRewritten(t *testing.T) {
 func TestFact_UntrustedTaintsOnlyOnRequest(t *testing.T) {
 	model := goldenModel(t)
 	home := t.TempDir()
-	fatal(t, os.MkdirAll(filepath.Join(home, "Documents"), 0o700))
+	failOnError(t, os.MkdirAll(filepath.Join(home, "Documents"), 0o700))
 	p := playWay{api: llmtest.OpenAI}
 	h := openScripted(t, home, model.URL, p, "")
-	fatal(t, keepFact(t, h, "hello there: the parcel of the customer arrives on Tuesday", "outside"))
+	failOnError(t, keepFact(t, h, "hello there: the parcel of the customer arrives on Tuesday", "outside"))
 	tainted := func() bool {
 		t.Helper()
-		_, body := h.api(http.MethodGet, "/api/v1/why", nil)
+		_, body := h.callAPI(http.MethodGet, "/api/v1/why", nil)
 		return strings.Contains(string(body), `"tainted":true`)
 	}
-	h.say("hello there")
+	h.askHob("hello there")
 	if b := string(model.Requests()[0].Body); strings.Contains(b, "parcel") || tainted() {
 		t.Errorf("a greeting: %s", b)
 	}
-	h.say("when does the parcel for the customer arrive?")
+	h.askHob("when does the parcel for the customer arrive?")
 	if b := string(model.Requests()[1].Body); !strings.Contains(b, "it is not verified") || !tainted() {
 		t.Errorf("request that asks for the fact: %s", b)
 	}

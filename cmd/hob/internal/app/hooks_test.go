@@ -26,20 +26,20 @@ import (
 	"hob/platform/net/safehttp/safehttptest"
 )
 
-// hook sends a post as a program on another machine does, through a tunnel with its own host name.
-func (h *daemonFixture) hook(path string, body []byte, header map[string]string) (int, string) {
+// postHook sends a post as a program on another machine does, through a tunnel with its own host name.
+func (h *daemonFixture) postHook(path string, body []byte, header map[string]string) (int, string) {
 	h.t.Helper()
 	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		req, err := http.NewRequestWithContext(h.t.Context(), http.MethodPost, "http://"+h.d.Addr()+path, bytes.NewReader(body))
-		fatal(h.t, err)
+		failOnError(h.t, err)
 		req.Host = "tunnel.example.org"
 		for k, v := range header {
 			req.Header.Set(k, v)
 		}
 		res, err := http.DefaultClient.Do(req)
-		fatal(h.t, err)
+		failOnError(h.t, err)
 		out, err := io.ReadAll(res.Body)
-		fatal(h.t, err)
+		failOnError(h.t, err)
 		_ = res.Body.Close()
 		if res.StatusCode != http.StatusServiceUnavailable || time.Now().After(deadline) { // 503 while Hob is still starting
 			return res.StatusCode, string(out)
@@ -50,9 +50,9 @@ func (h *daemonFixture) hook(path string, body []byte, header map[string]string)
 // A program posts to the webhook: the owner's text, which the secret proves, and text of other
 // people.
 func TestWebhook_Incoming(t *testing.T) {
-	h := open(t, "[channels.webhook]\nsecret = \"whsec\"\nallow = [\"ada@example.org\"]\n")
+	h := openDaemon(t, "[channels.webhook]\nsecret = \"whsec\"\nallow = [\"ada@example.org\"]\n")
 	signed := func(body string) (int, string) {
-		return h.hook("/hooks/webhook", []byte(body), signedHook("whsec", body))
+		return h.postHook("/hooks/webhook", []byte(body), signedHook("whsec", body))
 	}
 	code, body := signed(`{"id":"1","text":"remember that the gate is green","wait":true}`)
 	if code != http.StatusOK || !strings.Contains(body, "gate is green") {
@@ -68,13 +68,13 @@ func TestWebhook_Incoming(t *testing.T) {
 	if code, body := signed(`{"id":"3","text":"hello","sender":"Ada@Example.org"}`); code != http.StatusAccepted {
 		t.Errorf("post of a sender on the list: %d %s", code, body)
 	}
-	if code, body := h.hook("/hooks/webhook", []byte(`{"text":"hello"}`), nil); code != http.StatusUnauthorized || strings.Contains(body, "secret") {
+	if code, body := h.postHook("/hooks/webhook", []byte(`{"text":"hello"}`), nil); code != http.StatusUnauthorized || strings.Contains(body, "secret") {
 		t.Errorf("post without a signature: %d %s", code, body)
 	}
-	if code, _ := h.hook("/hooks/alexa", []byte(`{}`), nil); code != http.StatusUnauthorized {
+	if code, _ := h.postHook("/hooks/alexa", []byte(`{}`), nil); code != http.StatusUnauthorized {
 		t.Errorf("post for a channel that is not configured: %d", code)
 	}
-	_, list := h.api(http.MethodGet, "/api/v1/inbox", nil)
+	_, list := h.callAPI(http.MethodGet, "/api/v1/inbox", nil)
 	if n := strings.Count(string(list), `"source":"webhook"`); n != 2 {
 		t.Errorf("%d posts were accepted: %s", n, list)
 	}
@@ -84,15 +84,15 @@ func TestWebhook_Incoming(t *testing.T) {
 func TestAlexa(t *testing.T) {
 	const skill, account = "amzn1.ask.skill.1", "amzn1.ask.account.AB12"
 	root, err := rsa.GenerateKey(rand.Reader, 2048)
-	fatal(t, err)
+	failOnError(t, err)
 	c := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "Signer"}, DNSNames: []string{"echo-api.amazon.com"}, IsCA: true, BasicConstraintsValid: true,
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
 	der, err := x509.CreateCertificate(rand.Reader, c, c, &root.PublicKey, root)
-	fatal(t, err)
+	failOnError(t, err)
 	cert, err := x509.ParseCertificate(der)
-	fatal(t, err)
+	failOnError(t, err)
 	roots := x509.NewCertPool()
 	roots.AddCert(cert)
 	net := safehttptest.New(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -102,9 +102,9 @@ func TestAlexa(t *testing.T) {
 	t.Setenv("HOME", home)
 	t.Setenv("HOB_HOME", filepath.Join(home, "hob"))
 	paths, err := system.DefaultPaths()
-	fatal(t, err)
+	failOnError(t, err)
 	ch, err := alexa.New(alexa.Config{Skill: skill}, channels.Deps{Network: net.Client(t), Dir: paths.ChannelDir(alexa.Name)}, alexa.Options{Roots: roots, Wait: 20 * time.Second})
-	fatal(t, err)
+	failOnError(t, err)
 	h := openWith(t, home, Options{Paths: paths, Channels: map[string]channels.Channel{alexa.Name: ch}}, "[agent]\nmodel = \"offline\"\ntimezone = \"UTC\"\n[web]\nlisten = \"127.0.0.1:0\"\n")
 	n := 0
 	says := func(intent, text string) string {
@@ -117,21 +117,21 @@ func TestAlexa(t *testing.T) {
 				"intent": map[string]any{"name": intent, "slots": map[string]any{"text": map[string]any{"name": "text", "value": text}}},
 			},
 		})
-		fatal(t, err)
+		failOnError(t, err)
 		sum := sha256.Sum256(body)
 		sig, err := rsa.SignPKCS1v15(rand.Reader, root, crypto.SHA256, sum[:])
-		fatal(t, err)
-		code, out := h.hook("/hooks/alexa", body, map[string]string{"SignatureCertChainUrl": "https://s3.amazonaws.com/echo.api/cert.pem", "Signature-256": base64.StdEncoding.EncodeToString(sig)})
+		failOnError(t, err)
+		code, out := h.postHook("/hooks/alexa", body, map[string]string{"SignatureCertChainUrl": "https://s3.amazonaws.com/echo.api/cert.pem", "Signature-256": base64.StdEncoding.EncodeToString(sig)})
 		if code != http.StatusOK {
 			t.Fatalf("%d %s", code, out)
 		}
 		return out
 	}
-	h.say("hello") // a conversation outside Alexa
+	h.askHob("hello") // a conversation outside Alexa
 	if out := says("WordWhatIntent", "is on today"); !strings.Contains(out, "account is not paired") {
 		t.Errorf("answer to an unpaired account: %s", out)
 	}
-	status, body := h.api(http.MethodPost, "/api/v1/channels/alexa/pair", struct{}{})
+	status, body := h.callAPI(http.MethodPost, "/api/v1/channels/alexa/pair", struct{}{})
 	var code struct{ Code string }
 	if status != http.StatusOK || json.Unmarshal(body, &code) != nil {
 		t.Fatalf("%d %s", status, body)

@@ -20,7 +20,7 @@ func (s *scenarioRun) interjectMessage(t *testing.T, model, talk string) string 
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
 	to, err := url.Parse(model)
-	fatal(t, err)
+	failOnError(t, err)
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
 		said := s.said
@@ -55,7 +55,7 @@ func (s *scenarioRun) onceBegun(text string) {
 func (s *scenarioRun) sayAside(text string) {
 	sub := s.d.bus.Feed.Subscribe(0)
 	defer sub.Close()
-	code, body := s.api(http.MethodPost, "/api/v1/sessions/home/messages", map[string]any{"text": text, "async": true})
+	code, body := s.callAPI(http.MethodPost, "/api/v1/sessions/home/messages", map[string]any{"text": text, "async": true})
 	if code != http.StatusAccepted {
 		s.t.Errorf("& %s: %d %s", text, code, body)
 		return

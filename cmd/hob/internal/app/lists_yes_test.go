@@ -28,10 +28,10 @@ import (
 
 // chatPad is a list or a folder that the owner and Hob both write to and read.
 type chatPad interface {
-	write(text string)
-	read() string
-	share(with bool) bool // share changes sharing; it returns false if the pad does not report sharing
-	channel(private bool) (channels.Channel, error)
+	addItem(text string)
+	readTexts() string
+	setShared(with bool) bool // setShared changes sharing; it returns false if the pad does not report sharing
+	newChannel(private bool) (channels.Channel, error)
 }
 
 // TestLists_ApprovalNeedsAPrivateList checks that an approval request can be answered only in a list or folder
@@ -52,55 +52,55 @@ func yesOn(t *testing.T, name string, p chatPad, private bool) {
 	t.Setenv("HOME", home)
 	t.Setenv("HOB_HOME", filepath.Join(home, "hob"))
 	paths, err := system.DefaultPaths()
-	fatal(t, err)
-	ch, err := p.channel(private)
-	fatal(t, err)
+	failOnError(t, err)
+	ch, err := p.newChannel(private)
+	failOnError(t, err)
 	h := openWith(t, home, Options{Paths: paths, Channels: map[string]channels.Channel{name: ch}},
 		"[agent]\nmodel = \"offline\"\ntimezone = \"UTC\"\n[web]\nlisten = \"127.0.0.1:0\"\n")
 	until := func(what string, ok func() bool) {
 		t.Helper()
 		for deadline := time.Now().Add(60 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
 			if time.Now().After(deadline) {
-				t.Fatalf("timed out: %s; content:\n%s", what, p.read())
+				t.Fatalf("timed out: %s; content:\n%s", what, p.readTexts())
 			}
 		}
 	}
-	said := func(part string) func() bool { return func() bool { return strings.Contains(p.read(), part) } }
+	said := func(part string) func() bool { return func() bool { return strings.Contains(p.readTexts(), part) } }
 	open := func() int {
 		list, err := h.d.guard.Approvals(t.Context(), "pending", "", "", 9)
-		fatal(t, err)
+		failOnError(t, err)
 		return len(list)
 	}
 	tells := func(part string) func() bool {
 		return func() bool { return strings.Contains(ch.(channels.StatusDescriber).DescribeStatus(), part) }
 	}
 	until("the first look", tells("checked"))
-	p.write("remember that the gate is red") // the sender is unknown
+	p.addItem("remember that the gate is red") // the sender is unknown
 	c, err := h.d.service.Pair(t.Context(), name, "test")
-	fatal(t, err)
-	p.write(c.Code)
+	failOnError(t, err)
+	p.addItem(c.Code)
 	until("pairing", said("that other people write or speak there"))
-	p.write("remember that the gate is green")
+	p.addItem("remember that the gate is green")
 	until("an answer", said("Noted: the gate is green"))
-	p.write("forget about the gate")
+	p.addItem("forget about the gate")
 	until("the question", said("hob approve"))
 	until("a note that it was put", func() bool { // otherwise the answer could be dated before the question
-		return slices.ContainsFunc(h.deliveries(channels.Question), func(d bus.Delivery) bool { return d.State == channels.Sent })
+		return slices.ContainsFunc(h.listDeliveries(channels.Question), func(d bus.Delivery) bool { return d.State == channels.Sent })
 	})
 	if open() != 1 {
 		t.Fatalf("%d questions", open())
 	}
-	if p.share(true) {
+	if p.setShared(true) {
 		until("a word that it is shared", tells("shared"))
-		p.write("yes")
+		p.addItem("yes")
 		until("a look", func() bool { return p.(*listFixture).polledAgain() })
 		if open() != 1 {
 			t.Fatal("a \"yes\" in a shared list was accepted")
 		}
-		p.share(false)
+		p.setShared(false)
 		until("a word that it is not shared any more", func() bool { return !tells("shared")() })
 	}
-	p.write("Yes!")
+	p.addItem("Yes!")
 	if !private {
 		until("that it decides nothing", said("the answer does not count"))
 		if open() != 1 {
@@ -116,16 +116,16 @@ func yesOn(t *testing.T, name string, p chatPad, private bool) {
 // owner talks with Hob.
 func TestLists_CommandsCannotWriteThere(t *testing.T) {
 	home := t.TempDir()
-	fatal(t, os.MkdirAll(filepath.Join(home, "vault", "Hob"), 0o700))
+	failOnError(t, os.MkdirAll(filepath.Join(home, "vault", "Hob"), 0o700))
 	t.Setenv("HOME", home)
 	t.Setenv("HOB_HOME", filepath.Join(home, "hob"))
 	paths, err := system.DefaultPaths()
-	fatal(t, err)
+	failOnError(t, err)
 	vault := filepath.Join(home, "vault")
 	conf, err := config.Parse("config.toml", fmt.Appendf(nil, "[files]\nallowed = [%q]\n[pim]\nnotes_folder = %[1]q\n[channels.notes]\nenabled = true\nprivate = true\n", vault))
-	fatal(t, err)
+	failOnError(t, err)
 	deps, err := shell.Open(shell.OpenOptions{Config: conf, Home: home, Protected: channelsall.ProtectedPaths(paths, conf)})
-	fatal(t, err)
+	failOnError(t, err)
 	for text, refused := range map[string]bool{"echo '#hob yes' > Hob/x.md": true, "cp a.md " + filepath.Join(vault, "Hob", "x.md"): true, "ls": false} {
 		v := deps.Judge.Judge(command.Command{Text: text, Dir: vault})
 		if got := errors.Is(v.Refused, command.ErrProtected); got != refused {
@@ -176,11 +176,11 @@ func (j *listFixture) CompleteReminder(_ context.Context, ref string) (pim.Recei
 	return pim.Receipt{Outcome: pim.Sent}, nil
 }
 
-func (j *listFixture) write(text string) {
+func (j *listFixture) addItem(text string) {
 	_, _ = j.CreateReminder(context.Background(), pim.Reminder{Title: text, List: "Hob"})
 }
 
-func (j *listFixture) read() string {
+func (j *listFixture) readTexts() string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	var out []string
@@ -190,7 +190,7 @@ func (j *listFixture) read() string {
 	return strings.Join(out, "\n")
 }
 
-func (j *listFixture) share(with bool) bool {
+func (j *listFixture) setShared(with bool) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.shared, j.asked = with, j.looks
@@ -204,7 +204,7 @@ func (j *listFixture) polledAgain() bool {
 	return j.looks > j.asked+20
 }
 
-func (j *listFixture) channel(private bool) (channels.Channel, error) {
+func (j *listFixture) newChannel(private bool) (channels.Channel, error) {
 	return reminders.New(reminders.Config{Private: private}, channels.Deps{Keep: &channelstest.Keeper{}, Lists: func() []pim.Reminders { return []pim.Reminders{j} }},
 		reminders.Options{Every: 5 * time.Millisecond, Settle: time.Millisecond})
 }
@@ -216,26 +216,26 @@ type noteFolder struct {
 	n   int
 }
 
-func (b *noteFolder) write(text string) {
+func (b *noteFolder) addItem(text string) {
 	b.n++
-	fatal(b.t, os.WriteFile(filepath.Join(b.dir, "Hob", fmt.Sprintf("mine %d.md", b.n)), []byte("#hob "+text), 0o600))
+	failOnError(b.t, os.WriteFile(filepath.Join(b.dir, "Hob", fmt.Sprintf("mine %d.md", b.n)), []byte("#hob "+text), 0o600))
 }
 
-func (b *noteFolder) read() string {
+func (b *noteFolder) readTexts() string {
 	var out []string
 	found, err := filepath.Glob(filepath.Join(b.dir, "Hob", "*.md"))
-	fatal(b.t, err)
+	failOnError(b.t, err)
 	for _, f := range found {
 		text, err := os.ReadFile(f)
-		fatal(b.t, err)
+		failOnError(b.t, err)
 		out = append(out, string(text))
 	}
 	return strings.Join(out, "\n")
 }
 
-func (*noteFolder) share(bool) bool { return false }
+func (*noteFolder) setShared(bool) bool { return false }
 
-func (b *noteFolder) channel(private bool) (channels.Channel, error) {
+func (b *noteFolder) newChannel(private bool) (channels.Channel, error) {
 	if err := os.Mkdir(filepath.Join(b.dir, "Hob"), 0o700); err != nil {
 		return nil, err
 	}

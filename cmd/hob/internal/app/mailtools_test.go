@@ -21,7 +21,7 @@ func mailAccount(t *testing.T, d *pimtest.Dovecot) (conf string, in func(folder 
 	return conf, func(folder string) string {
 		t.Helper()
 		list, err := box.FindMail(t.Context(), pim.MailQuery{Folder: folder})
-		fatal(t, err)
+		failOnError(t, err)
 		var out []string
 		for _, m := range list {
 			out = append(out, m.Subject)
@@ -40,8 +40,8 @@ func TestMailRules_ApplyInTheDaemon(t *testing.T) {
 	d := pimtest.StartDovecot(t, "")
 	d.Create("tester", "Archive")
 	conf, in := mailAccount(t, d)
-	h := open(t, conf)
-	if got := h.say("always archive emails from shop.example"); !strings.Contains(got, "From now on, for arriving emails from shop.example: move to archive.") {
+	h := openDaemon(t, conf)
+	if got := h.askHob("always archive emails from shop.example"); !strings.Contains(got, "From now on, for arriving emails from shop.example: move to archive.") {
 		t.Fatal(got)
 	}
 	d.Deliver("tester", "INBOX", simpleLetter("Shop <news@shop.example>", "Sale", "Buy."), time.Now())
@@ -51,10 +51,10 @@ func TestMailRules_ApplyInTheDaemon(t *testing.T) {
 	d.Deliver("tester", "INBOX", simpleLetter("Shop <news@shop.example>", "Second sale", "Buy."), time.Now())
 	h = openAt(t, h.home, conf)
 	h.waitFor("the rule moves the email that arrived while Hob was off", func() bool { return in("archive") == "Second sale, Sale" })
-	if got := h.say("show my email rules"); !strings.Contains(got, "applied 2 times") || !strings.Contains(got, "Shop <news@shop.example>: Second sale") {
+	if got := h.askHob("show my email rules"); !strings.Contains(got, "applied 2 times") || !strings.Contains(got, "Shop <news@shop.example>: Second sale") {
 		t.Error(got)
 	}
-	if got := h.tool("undo", `{"last":1}`); !strings.Contains(got.Text, "Removed the rule.") {
+	if got := h.callTool("undo", `{"last":1}`); !strings.Contains(got.Text, "Removed the rule.") {
 		t.Errorf("%+v", got)
 	}
 	d.Deliver("tester", "INBOX", simpleLetter("Shop <news@shop.example>", "Third sale", "Buy."), time.Now())
@@ -74,12 +74,12 @@ func TestMailRules_NeedApprovalWhenTainted(t *testing.T) {
 	)
 	h := openScripted(t, t.TempDir(), model.URL, listPlayWays()[0], conf)
 	event, id := h.sendForApproval("what is new in my inbox")
-	if list := h.tool("list_email_rules", `{}`); !strings.Contains(list.Text, "There are no rules") {
+	if list := h.callTool("list_email_rules", `{}`); !strings.Contains(list.Text, "There are no rules") {
 		t.Errorf("%+v", list)
 	}
-	h.approve(id, false)
+	h.answerApproval(id, false)
 	h.awaitEnd(event)
-	if list := h.tool("list_email_rules", `{}`); !strings.Contains(list.Text, "There are no rules") {
+	if list := h.callTool("list_email_rules", `{}`); !strings.Contains(list.Text, "There are no rules") {
 		t.Errorf("%+v", list)
 	}
 }

@@ -24,9 +24,9 @@ func (h *daemonFixture) programCall(token, tool string, args any) (int, string) 
 			"io.modelcontextprotocol/clientInfo": map[string]string{"name": "owner", "version": "1"},
 		},
 	}})
-	fatal(h.t, err)
+	failOnError(h.t, err)
 	req, err := http.NewRequestWithContext(h.t.Context(), http.MethodPost, h.d.web.URL()+"/mcp", strings.NewReader(string(body)))
-	fatal(h.t, err)
+	failOnError(h.t, err)
 	for k, v := range map[string]string{
 		"Authorization": "Bearer " + token, "Content-Type": "application/json", "Accept": "application/json, text/event-stream",
 		"Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": tool,
@@ -34,17 +34,17 @@ func (h *daemonFixture) programCall(token, tool string, args any) (int, string) 
 		req.Header.Set(k, v)
 	}
 	resp, err := http.DefaultClient.Do(req)
-	fatal(h.t, err)
+	failOnError(h.t, err)
 	defer resp.Body.Close()
 	b, err := io.ReadAll(resp.Body)
-	fatal(h.t, err)
+	failOnError(h.t, err)
 	return resp.StatusCode, string(b)
 }
 
 // programToken creates a token for a program.
 func (h *daemonFixture) programToken(name string) string {
 	h.t.Helper()
-	code, body := h.api(http.MethodPost, "/api/v1/clients", map[string]any{"kind": "mcp", "name": name})
+	code, body := h.callAPI(http.MethodPost, "/api/v1/clients", map[string]any{"kind": "mcp", "name": name})
 	var out struct{ Token string }
 	if code != http.StatusOK || json.Unmarshal(body, &out) != nil || out.Token == "" {
 		h.t.Fatalf("create a token: %d %s", code, body)
@@ -58,22 +58,22 @@ func TestProgram_RunsAnApprovedCallOnce(t *testing.T) {
 	h := openWithAgent(t, programTools)
 	token := h.programToken("laptop")
 	file := filepath.Join(h.home, "Documents", "x.txt")
-	fatal(t, os.MkdirAll(filepath.Dir(file), 0o700))
+	failOnError(t, os.MkdirAll(filepath.Dir(file), 0o700))
 	args := map[string]string{"path": file, "content": "written"}
 	_, first := h.programCall(token, "write_file", args)
-	id := h.pending()
+	id := h.awaitPending()
 	if !strings.Contains(first, "approval_required") || !strings.Contains(first, id) {
 		t.Fatalf("first call: %s", first)
 	}
 	if _, again := h.programCall(token, "write_file", args); !strings.Contains(again, id) {
 		t.Errorf("repeated call before the answer: %s", again)
 	}
-	_, body := h.api(http.MethodGet, "/api/v1/approvals?state=pending", nil)
+	_, body := h.callAPI(http.MethodGet, "/api/v1/approvals?state=pending", nil)
 	var open []struct{ Session, Source, Provenance string }
 	if json.Unmarshal(body, &open) != nil || len(open) != 1 || !strings.HasPrefix(open[0].Session, "mcp:laptop:") || open[0].Source != "program mcp:laptop" || open[0].Provenance != "outside" {
 		t.Errorf("open requests: %s", body)
 	}
-	h.approve(id, true)
+	h.answerApproval(id, true)
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		if _, got := h.programCall(token, "write_file", args); !strings.Contains(got, "approval_required") {
 			if strings.Contains(got, `"isError":true`) {
@@ -85,7 +85,7 @@ func TestProgram_RunsAnApprovedCallOnce(t *testing.T) {
 			t.Fatal("the approved call did not run")
 		}
 	}
-	fatal(t, os.Remove(file))
+	failOnError(t, os.Remove(file))
 	if _, next := h.programCall(token, "write_file", args); !strings.Contains(next, "approval_required") || strings.Contains(next, id) {
 		t.Errorf("a further call: %s", next)
 	}
@@ -100,9 +100,9 @@ func TestProgram_DenialAndRevocationHold(t *testing.T) {
 	args := func(name string) map[string]string {
 		return map[string]string{"path": filepath.Join(h.home, "Documents", name), "content": "x"}
 	}
-	fatal(t, os.MkdirAll(filepath.Join(h.home, "Documents"), 0o700))
+	failOnError(t, os.MkdirAll(filepath.Join(h.home, "Documents"), 0o700))
 	h.programCall(token, "write_file", args("a"))
-	h.approve(h.pending(), false)
+	h.answerApproval(h.awaitPending(), false)
 	for i := range 3 { // the first repetition may arrive before the turn ends
 		if _, got := h.programCall(token, "write_file", args("a")); i == 2 && !strings.Contains(got, "denied_by_owner") {
 			t.Errorf("after the denial: %s", got)
@@ -110,14 +110,14 @@ func TestProgram_DenialAndRevocationHold(t *testing.T) {
 		time.Sleep(200 * time.Millisecond)
 	}
 	h.programCall(token, "write_file", args("b"))
-	id := h.pending()
-	if code, body := h.api(http.MethodPost, "/api/v1/clients/mcp/laptop/revoke", nil); code != http.StatusOK {
+	id := h.awaitPending()
+	if code, body := h.callAPI(http.MethodPost, "/api/v1/clients/mcp/laptop/revoke", nil); code != http.StatusOK {
 		t.Fatalf("revoke: %d %s", code, body)
 	}
 	if code, body := h.programCall(token, "list_tasks", map[string]any{}); code != http.StatusUnauthorized {
 		t.Errorf("call with a revoked token: %d %s", code, body)
 	}
-	if code, body := h.api(http.MethodPost, "/api/v1/sessions/x/approvals/"+id, map[string]bool{"approved": true}); code != http.StatusConflict {
+	if code, body := h.callAPI(http.MethodPost, "/api/v1/sessions/x/approvals/"+id, map[string]bool{"approved": true}); code != http.StatusConflict {
 		t.Errorf("approval for a revoked program: %d %s", code, body)
 	}
 	if files, err := os.ReadDir(filepath.Join(h.home, "Documents")); err != nil || len(files) > 0 {
@@ -144,16 +144,16 @@ func TestProgram_OpenCallSurvivesRestart(t *testing.T) {
 	h := openWithAgent(t, programTools)
 	token := h.programToken("laptop")
 	file := filepath.Join(h.home, "Documents", "x.txt")
-	fatal(t, os.MkdirAll(filepath.Dir(file), 0o700))
+	failOnError(t, os.MkdirAll(filepath.Dir(file), 0o700))
 	args := map[string]string{"path": file, "content": "written"}
 	h.programCall(token, "write_file", args)
-	id := h.pending()
+	id := h.awaitPending()
 	h.stop()
 	h = openAtModel(t, h.home, "tester", agentConfig(t, h.home)+programTools)
 	if _, again := h.programCall(token, "write_file", args); !strings.Contains(again, id) {
 		t.Errorf("repeated call after a restart: %s", again)
 	}
-	h.approve(id, true)
+	h.answerApproval(id, true)
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		if _, err := os.Stat(file); err == nil {
 			return
@@ -176,7 +176,7 @@ func TestProgram_FollowsResources(t *testing.T) {
 	h := openWithAgent(t, "[mcp.server]\ntools = [\"list_tasks\", \"list_notes\"]\n")
 	token := h.programToken("laptop")
 	tool := func(name string, args any) []byte {
-		code, body := h.api(http.MethodPost, "/api/v1/tools/"+name, map[string]any{"arguments": args})
+		code, body := h.callAPI(http.MethodPost, "/api/v1/tools/"+name, map[string]any{"arguments": args})
 		if code != http.StatusOK {
 			t.Fatalf("%s: %d %s", name, code, body)
 		}
@@ -190,7 +190,7 @@ func TestProgram_FollowsResources(t *testing.T) {
 			ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) { updates <- r.Params.URI },
 		})
 		session, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: h.d.web.URL() + "/mcp", HTTPClient: &http.Client{Transport: bearerTransport(token)}}, &mcp.ClientSessionOptions{ProtocolVersion: revision})
-		fatal(t, err)
+		failOnError(t, err)
 		if got := session.InitializeResult(); got.ProtocolVersion != revision || !got.Capabilities.Resources.Subscribe {
 			t.Errorf("%s: revision %s, %+v", revision, got.ProtocolVersion, got.Capabilities.Resources)
 		}
@@ -205,12 +205,12 @@ func TestProgram_FollowsResources(t *testing.T) {
 				t.Errorf("%s: no update of %s", revision, want)
 			}
 		}
-		fatal(t, session.Subscribe(t.Context(), &mcp.SubscribeParams{URI: "hob://tasks"}))
+		failOnError(t, session.Subscribe(t.Context(), &mcp.SubscribeParams{URI: "hob://tasks"}))
 		time.Sleep(500 * time.Millisecond) // in revision 2026-07-28, Subscribe does not wait for the server
 		tool("create_task", map[string]string{"title": "Feed the zebra " + revision})
 		await("hob://tasks")
-		fatal(t, session.Unsubscribe(t.Context(), &mcp.UnsubscribeParams{URI: "hob://tasks"}))
-		fatal(t, session.Subscribe(t.Context(), &mcp.SubscribeParams{URI: "hob://notes/" + id}))
+		failOnError(t, session.Unsubscribe(t.Context(), &mcp.UnsubscribeParams{URI: "hob://tasks"}))
+		failOnError(t, session.Subscribe(t.Context(), &mcp.SubscribeParams{URI: "hob://notes/" + id}))
 		time.Sleep(500 * time.Millisecond)
 		tool("create_task", map[string]string{"title": "Count stripes " + revision})
 		tool("append_note", map[string]string{"note": id, "text": "black and white " + revision})
@@ -220,7 +220,7 @@ func TestProgram_FollowsResources(t *testing.T) {
 				t.Error("subscribed to an unknown resource")
 			}
 		}
-		fatal(t, session.Close())
+		failOnError(t, session.Close())
 		if len(updates) > 0 {
 			t.Errorf("%s: unexpected update of %s", revision, <-updates)
 		}

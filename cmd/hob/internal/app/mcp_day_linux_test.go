@@ -27,7 +27,7 @@ func npmServers(t *testing.T) (modules, node string) {
 		dir = "../../../../bin/tools/mcp-servers"
 	}
 	modules, err := filepath.Abs(filepath.Join(dir, "node_modules"))
-	fatal(t, err)
+	failOnError(t, err)
 	for _, name := range []string{"filesystem", "memory", "everything"} {
 		if _, err := os.Stat(npmServer(modules, name)); err != nil {
 			t.Skipf("the npm servers are missing; .ci/run installs them: %v", err)
@@ -49,9 +49,9 @@ func effectsOf(t *testing.T, modules, name string) string {
 	t.Helper()
 	k, ok := servers.Find(name)
 	b, err := os.ReadFile(filepath.Join(modules, "@modelcontextprotocol", "server-"+name, "package.json"))
-	fatal(t, err)
+	failOnError(t, err)
 	var pkg struct{ Version string }
-	fatal(t, json.Unmarshal(b, &pkg))
+	failOnError(t, json.Unmarshal(b, &pkg))
 	if !ok || !strings.HasSuffix(k.Args[1], "@"+pkg.Version) {
 		t.Errorf("%s: version %s is installed, but hob mcp add configures %v", name, pkg.Version, k.Args)
 	}
@@ -86,13 +86,13 @@ func openDay(t *testing.T, home, conf string) *dayFixture {
 	return &dayFixture{daemonFixture: openScripted(t, home, model.URL, listPlayWays()[0], conf)}
 }
 
-// send makes a call. It returns the answer, or the ids of the event and the approval request.
-func (d *dayFixture) send(tool string, args any) (answer, event, approval string) {
+// sendCall makes a call. It returns the answer, or the ids of the event and the approval request.
+func (d *dayFixture) sendCall(tool string, args any) (answer, event, approval string) {
 	d.t.Helper()
 	d.turn++
 	b, err := json.Marshal(args)
-	fatal(d.t, err)
-	code, body := d.api(http.MethodPost, "/api/v1/sessions/"+cmp.Or(d.session, fmt.Sprintf("day%d", d.turn))+"/messages", map[string]string{"text": "call " + tool + " " + string(b)})
+	failOnError(d.t, err)
+	code, body := d.callAPI(http.MethodPost, "/api/v1/sessions/"+cmp.Or(d.session, fmt.Sprintf("day%d", d.turn))+"/messages", map[string]string{"text": "call " + tool + " " + string(b)})
 	var r struct {
 		Answer, Event string
 		Approvals     []struct{ ID, Tool string }
@@ -106,30 +106,30 @@ func (d *dayFixture) send(tool string, args any) (answer, event, approval string
 	return r.Answer, r.Event, ""
 }
 
-// free makes a call that needs no approval and checks that the result contains want.
-func (d *dayFixture) free(tool string, args any, want ...string) {
+// callFreely makes a call that needs no approval and checks that the result contains want.
+func (d *dayFixture) callFreely(tool string, args any, want ...string) {
 	d.t.Helper()
-	got, _, approval := d.send(tool, args)
+	got, _, approval := d.sendCall(tool, args)
 	if approval != "" {
 		d.t.Errorf("%s needs an approval", tool)
-		d.approve(approval, false)
+		d.answerApproval(approval, false)
 	}
-	d.contains(tool, got, want)
+	d.checkContains(tool, got, want)
 }
 
 // callWithApproval makes a call that needs an approval, approves it, and checks that the result contains want.
 func (d *dayFixture) callWithApproval(tool string, args any, want ...string) {
 	d.t.Helper()
-	got, event, approval := d.send(tool, args)
+	got, event, approval := d.sendCall(tool, args)
 	if approval == "" {
 		d.t.Errorf("%s ran without approval: %q", tool, got)
 		return
 	}
-	d.approve(approval, true)
-	d.contains(tool, d.awaitEnd(event).Answer, want)
+	d.answerApproval(approval, true)
+	d.checkContains(tool, d.awaitEnd(event).Answer, want)
 }
 
-func (d *dayFixture) contains(tool, got string, want []string) {
+func (d *dayFixture) checkContains(tool, got string, want []string) {
 	d.t.Helper()
 	for _, w := range want {
 		if !strings.Contains(got, w) {
@@ -142,7 +142,7 @@ func (d *dayFixture) contains(tool, got string, want []string) {
 func (d *dayFixture) killProgram(modules, name string) {
 	d.t.Helper()
 	procs, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	fatal(d.t, err)
+	failOnError(d.t, err)
 	killed := 0
 	for _, p := range procs {
 		b, err := os.ReadFile(p)
@@ -150,7 +150,7 @@ func (d *dayFixture) killProgram(modules, name string) {
 			continue
 		}
 		pid, err := strconv.Atoi(strings.Split(p, "/")[2])
-		fatal(d.t, err)
+		failOnError(d.t, err)
 		if syscall.Kill(pid, syscall.SIGKILL) == nil {
 			killed++
 		}
@@ -164,7 +164,7 @@ func (d *dayFixture) killProgram(modules, name string) {
 func (d *dayFixture) awaitNews(what, list, want string) {
 	d.t.Helper()
 	for end := time.Now().Add(40 * time.Second); ; time.Sleep(100 * time.Millisecond) {
-		_, body := d.api(http.MethodGet, list, nil)
+		_, body := d.callAPI(http.MethodGet, list, nil)
 		if strings.Contains(string(body), want) {
 			return
 		}
@@ -181,10 +181,10 @@ func TestNPMServers_ScriptedDay(t *testing.T) {
 	modules, node := npmServers(t)
 	home := t.TempDir()
 	docs, graph := filepath.Join(home, "Documents"), filepath.Join(home, "graph")
-	fatal(t, os.MkdirAll(docs, 0o700))
-	fatal(t, os.MkdirAll(graph, 0o700))
-	fatal(t, os.WriteFile(filepath.Join(docs, "plan.txt"), []byte("Monday: feed the okapi"), 0o600))
-	fatal(t, os.WriteFile(filepath.Join(home, "private.txt"), []byte("the secret word is xylem"), 0o600))
+	failOnError(t, os.MkdirAll(docs, 0o700))
+	failOnError(t, os.MkdirAll(graph, 0o700))
+	failOnError(t, os.WriteFile(filepath.Join(docs, "plan.txt"), []byte("Monday: feed the okapi"), 0o600))
+	failOnError(t, os.WriteFile(filepath.Join(home, "private.txt"), []byte("the secret word is xylem"), 0o600))
 	conf := fmt.Sprintf(`[mcp.servers.filesystem]
 command = %[1]q
 args = [%[2]q, %[3]q]
@@ -210,7 +210,7 @@ toggle-subscriber-updates = "read"
 		npmServer(modules, "memory"), graph, filepath.Join(graph, "graph.jsonl"), effectsOf(t, modules, "memory"), npmServer(modules, "everything"))
 	d := openDay(t, home, conf)
 	for _, name := range []string{"filesystem", "memory", "everything"} {
-		code, body := d.api(http.MethodPost, "/api/v1/mcp/servers/"+name+"/test", struct{}{})
+		code, body := d.callAPI(http.MethodPost, "/api/v1/mcp/servers/"+name+"/test", struct{}{})
 		if code != http.StatusOK || !strings.Contains(string(body), `"state":"running"`) {
 			if strings.Contains(string(body), "not started without a sandbox") {
 				t.Skip("no sandbox is available")
@@ -222,15 +222,15 @@ toggle-subscriber-updates = "read"
 	path := func(p string) map[string]any { return map[string]any{"path": p} }
 
 	d.session = "morning" // the first result taints the session, so writing needs an approval
-	d.free("filesystem__list_directory", path(docs), "plan.txt")
-	d.free("filesystem__read_text_file", path(plan), "feed the okapi")
-	d.free("filesystem__read_text_file", path(filepath.Join(home, "private.txt")), "reported an error", "outside allowed directories")
+	d.callFreely("filesystem__list_directory", path(docs), "plan.txt")
+	d.callFreely("filesystem__read_text_file", path(plan), "feed the okapi")
+	d.callFreely("filesystem__read_text_file", path(filepath.Join(home, "private.txt")), "reported an error", "outside allowed directories")
 	write := map[string]any{"path": list, "content": "hay"}
-	if _, event, approval := d.send("filesystem__write_file", write); approval == "" {
+	if _, event, approval := d.sendCall("filesystem__write_file", write); approval == "" {
 		t.Error("filesystem__write_file ran without approval")
 	} else {
-		d.approve(approval, false)
-		d.contains("a denied call", d.awaitEnd(event).Answer, []string{"denied_by_owner"})
+		d.answerApproval(approval, false)
+		d.checkContains("a denied call", d.awaitEnd(event).Answer, []string{"denied_by_owner"})
 	}
 	if _, err := os.Stat(list); err == nil {
 		t.Error("a denied call wrote the file")
@@ -242,33 +242,33 @@ toggle-subscriber-updates = "read"
 	d.session = ""
 
 	d.callWithApproval("memory__create_entities", map[string]any{"entities": []any{map[string]any{"name": "Zuri", "entityType": "okapi", "observations": []string{"likes hay"}}}}, "Zuri")
-	d.free("memory__search_nodes", map[string]any{"query": "okapi"}, "likes hay")
+	d.callFreely("memory__search_nodes", map[string]any{"query": "okapi"}, "likes hay")
 
-	d.free("everything__echo", map[string]any{"message": "good morning"}, "good morning")
-	d.free("everything__get-structured-content", map[string]any{"location": "Chicago"}, "rain", "82")
-	d.free("everything__get-tiny-image", struct{}{}, "(picture: ")
-	d.free("everything__trigger-long-running-operation", map[string]any{"duration": 1, "steps": 4}, "completed", "Steps: 4")
-	d.free("everything__get-resource-links", map[string]any{"count": 2}, "(resource: ")
+	d.callFreely("everything__echo", map[string]any{"message": "good morning"}, "good morning")
+	d.callFreely("everything__get-structured-content", map[string]any{"location": "Chicago"}, "rain", "82")
+	d.callFreely("everything__get-tiny-image", struct{}{}, "(picture: ")
+	d.callFreely("everything__trigger-long-running-operation", map[string]any{"duration": 1, "steps": 4}, "completed", "Steps: 4")
+	d.callFreely("everything__get-resource-links", map[string]any{"count": 2}, "(resource: ")
 	d.callWithApproval("everything__get-sum", map[string]any{"a": 20, "b": 22}, "42")
-	d.free("everything__list_resources", struct{}{}, "demo://resource/static/document/", "simple-prompt")
+	d.callFreely("everything__list_resources", struct{}{}, "demo://resource/static/document/", "simple-prompt")
 	d.callWithApproval("everything__read_resource", map[string]any{"uri": "demo://resource/dynamic/text/1"}, "demo://resource/dynamic/text/1")
 	d.callWithApproval("everything__get_prompt", map[string]any{"name": "simple-prompt"}, "simple prompt")
 
 	watch := map[string]any{"kind": "mcpresource", "config": map[string]string{"server": "everything", "uri": "demo://resource/dynamic/text/7"}}
-	if code, body := d.api(http.MethodPost, "/api/v1/tools/create_watcher", map[string]any{"arguments": watch}); code != http.StatusAccepted {
+	if code, body := d.callAPI(http.MethodPost, "/api/v1/tools/create_watcher", map[string]any{"arguments": watch}); code != http.StatusAccepted {
 		t.Errorf("create a watcher without approval: %d %s", code, body)
 	} else {
 		var r struct{ Approvals []struct{ ID string } }
-		fatal(t, json.Unmarshal(body, &r))
-		d.approve(r.Approvals[0].ID, true)
+		failOnError(t, json.Unmarshal(body, &r))
+		d.answerApproval(r.Approvals[0].ID, true)
 	}
 	d.awaitNews("subscribed to", "/api/v1/mcp/servers", "demo://resource/dynamic/text/7")
-	d.free("everything__toggle-subscriber-updates", struct{}{}, "Started simulated resource updated notifications")
+	d.callFreely("everything__toggle-subscriber-updates", struct{}{}, "Started simulated resource updated notifications")
 	d.awaitNews("an update of", "/api/v1/notices", "Changed: demo://resource/dynamic/text/7 of everything")
 
 	d.killProgram(modules, "everything")
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(100 * time.Millisecond) {
-		got, _, _ := d.send("everything__echo", map[string]any{"message": "back again"})
+		got, _, _ := d.sendCall("everything__echo", map[string]any{"message": "back again"})
 		if strings.Contains(got, "Echo: back again") {
 			break
 		}
@@ -280,6 +280,6 @@ toggle-subscriber-updates = "read"
 	d.stop()
 	d = openDay(t, home, conf)
 	d.awaitNews("subscribed after the restart to", "/api/v1/mcp/servers", "demo://resource/dynamic/text/7")
-	d.free("memory__open_nodes", map[string]any{"names": []string{"Zuri"}}, "likes hay")
-	d.free("filesystem__read_text_file", path(list), "hay")
+	d.callFreely("memory__open_nodes", map[string]any{"names": []string{"Zuri"}}, "likes hay")
+	d.callFreely("filesystem__read_text_file", path(list), "hay")
 }

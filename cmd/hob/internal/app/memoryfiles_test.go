@@ -32,8 +32,8 @@ func TestMemoryFiles_UntrustedFactsStayMarked(t *testing.T) {
 	h.waitFor("the marked line", has("- [outside] "+evil+"\n"))
 
 	b, err := os.ReadFile(path)
-	fatal(t, err)
-	fatal(t, os.WriteFile(path, append([]byte("- I like jazz and tea\n\n"), bytes.ReplaceAll(b, []byte("[outside] "), nil)...), 0o600))
+	failOnError(t, err)
+	failOnError(t, os.WriteFile(path, append([]byte("- I like jazz and tea\n\n"), bytes.ReplaceAll(b, []byte("[outside] "), nil)...), 0o600))
 	h.waitFor("the restored mark", has("- [outside] "+evil+"\n"))
 	h.sayIn("other", "hello")
 	requests := model.Requests()
@@ -42,7 +42,7 @@ func TestMemoryFiles_UntrustedFactsStayMarked(t *testing.T) {
 		t.Errorf("%s", last)
 	}
 	facts, err := h.d.base.ListFacts(t.Context(), 9, true)
-	fatal(t, err)
+	failOnError(t, err)
 	for _, f := range facts {
 		if strings.Contains(f.Text, "Evil") && !f.Provenance.Tainted() {
 			t.Errorf("%+v", f)

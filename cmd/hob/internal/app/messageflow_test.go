@@ -57,7 +57,7 @@ func TestMessageFlow_IsListedInTheArchitecture(t *testing.T) {
 	t.Setenv("HOME", home)
 	t.Setenv("HOB_HOME", filepath.Join(home, "hob"))
 	paths, err := system.DefaultPaths()
-	fatal(t, err)
+	failOnError(t, err)
 	api := telegramtest.New(t)
 	h := openWith(t, home, Options{Paths: paths, Drivers: []channels.Driver{api.Driver()}},
 		"[agent]\nmodel = \"offline\"\ntimezone = \"UTC\"\n[web]\nlisten = \"127.0.0.1:0\"\n[channels.telegram]\ntoken = \""+telegramtest.Token+"\"\n")
@@ -74,7 +74,7 @@ func TestMessageFlow_IsListedInTheArchitecture(t *testing.T) {
 			}
 		}
 	}
-	status, body := h.api(http.MethodPost, "/api/v1/channels/telegram/pair", struct{}{})
+	status, body := h.callAPI(http.MethodPost, "/api/v1/channels/telegram/pair", struct{}{})
 	var c struct{ Code string }
 	if status != http.StatusOK || json.Unmarshal(body, &c) != nil {
 		t.Fatalf("%d %s", status, body)
@@ -98,11 +98,11 @@ func TestMessageFlow_IsListedInTheArchitecture(t *testing.T) {
 			all = append(all, strings.Join(s, " > "))
 		}
 		slices.Sort(all)
-		fatal(t, os.WriteFile(path, []byte(strings.Join(all, "\n")), 0o600))
+		failOnError(t, os.WriteFile(path, []byte(strings.Join(all, "\n")), 0o600))
 	}
 	list := flowBegin + describeFlow(t, stacks) + flowEnd
 	page, err := os.ReadFile(flowDoc)
-	fatal(t, err)
+	failOnError(t, err)
 	i, j := bytes.Index(page, []byte(flowBegin)), bytes.Index(page, []byte(flowEnd))
 	if i < 0 || j < i {
 		t.Fatalf("%s has no section for the recorded message flow", flowDoc)
@@ -114,7 +114,7 @@ func TestMessageFlow_IsListedInTheArchitecture(t *testing.T) {
 	if !*updateFlow {
 		t.Fatalf("docs/architecture.md lists another message flow; run this test with -update-flow. Recorded:\n%s", list)
 	}
-	fatal(t, os.WriteFile(flowDoc, []byte(now), 0o644)) //nolint:gosec // a page of the repository
+	failOnError(t, os.WriteFile(flowDoc, []byte(now), 0o644)) //nolint:gosec // a page of the repository
 }
 
 // describeFlow lists the calls that lead to each point.
@@ -159,14 +159,14 @@ func allocationStacks(t *testing.T) map[string]recordedStack {
 		runtime.GC()
 	}
 	var b bytes.Buffer
-	fatal(t, pprof.Lookup("allocs").WriteTo(&b, 1))
+	failOnError(t, pprof.Lookup("allocs").WriteTo(&b, 1))
 	out := map[string]recordedStack{}
 	key := ""
 	for line := range strings.Lines(b.String()) {
 		line = strings.TrimSuffix(line, "\n")
 		if m := profileHead.FindStringSubmatch(line); m != nil {
 			n, err := strconv.Atoi(m[1])
-			fatal(t, err)
+			failOnError(t, err)
 			key = m[2]
 			out[key] = recordedStack{count: out[key].count + n}
 		} else if m := profileFrame.FindStringSubmatch(line); m != nil && key != "" {

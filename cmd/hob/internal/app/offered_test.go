@@ -21,8 +21,8 @@ func TestOfferedToolsAcrossRestarts(t *testing.T) {
 			home := t.TempDir()
 			for range 3 {
 				h := openScripted(t, home, model.URL, p, "")
-				h.say("find and log")
-				h.say("hello")
+				h.askHob("find and log")
+				h.askHob("hello")
 				h.stop()
 			}
 			all := model.Requests()
@@ -48,6 +48,6 @@ func offeredIn(t *testing.T, body []byte) []byte {
 	var r struct {
 		Tools json.RawMessage `json:"tools"`
 	}
-	fatal(t, json.Unmarshal(body, &r))
+	failOnError(t, json.Unmarshal(body, &r))
 	return r.Tools
 }

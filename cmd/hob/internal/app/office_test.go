@@ -32,14 +32,14 @@ type officeRequest struct {
 // mailbox, the calendar and files.
 func TestOfficeDay(t *testing.T) {
 	a, err := txtar.ParseFile("testdata/office/day.txtar")
-	fatal(t, err)
+	failOnError(t, err)
 	now, home := time.Now().UTC(), t.TempDir()
 	days := strings.NewReplacer("{today}", now.Format(time.DateOnly), "{tomorrow}", now.AddDate(0, 0, 1).Format(time.DateOnly),
 		"{home}", filepath.ToSlash(home), "{yesterday}", now.AddDate(0, 0, -1).Format(time.DateOnly), "{rfc5322}", now.Add(-2*time.Hour).Format(time.RFC1123Z))
 	for i, f := range a.Files {
 		a.Files[i].Data = []byte(days.Replace(string(f.Data)))
 	}
-	asked := readOfficeRequests(t, section(a, "day"))
+	asked := readOfficeRequests(t, readSection(a, "day"))
 	model := llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key, Reply: func(r llmtest.Request) (llmtest.Answer, bool) {
 		if n := len(r.Results); n > 0 {
 			return llmtest.Answer{Text: "RESULT " + r.Results[n-1].Text}, true
@@ -65,16 +65,16 @@ func TestOfficeDay(t *testing.T) {
 	}
 	for _, f := range a.Files {
 		if name, ok := strings.CutPrefix(f.Name, "home/"); ok {
-			fatal(t, os.MkdirAll(filepath.Dir(filepath.Join(home, name)), 0o700))
-			fatal(t, os.WriteFile(filepath.Join(home, name), f.Data, 0o600))
+			failOnError(t, os.MkdirAll(filepath.Dir(filepath.Join(home, name)), 0o700))
+			failOnError(t, os.WriteFile(filepath.Join(home, name), f.Data, 0o600))
 		}
 	}
 	conf := fmt.Sprintf("[accounts.work]\nimap = %q\nsmtp = %q\nca = %q\naddress = \"tester@test.local\"\npassword = %q\n[accounts.home]\ncaldav = %q\nuser = \"tester\"\npassword = %[4]q\n",
 		mail.IMAPS, post.URL, pimtest.Both(t, mail.CA, post.CA), pimtest.Secret, cal.URL)
 	s := &scenarioRun{model: model, net: webOf(t, a)}
-	s.daemonFixture = openScriptedWith(t, home, model.URL, playWay{api: llmtest.OpenAI}, "[autonomy]\nsend_delay = \"0s\"\n"+conf+section(a, "config"), Options{Network: s.net.Options()})
+	s.daemonFixture = openScriptedWith(t, home, model.URL, playWay{api: llmtest.OpenAI}, "[autonomy]\nsend_delay = \"0s\"\n"+conf+readSection(a, "config"), Options{Network: s.net.Options()})
 	for _, q := range asked {
-		code, body := s.api(http.MethodPost, "/api/v1/sessions/"+q.session+"/messages", map[string]string{"text": q.text})
+		code, body := s.callAPI(http.MethodPost, "/api/v1/sessions/"+q.session+"/messages", map[string]string{"text": q.text})
 		if code == http.StatusAccepted {
 			body = []byte(s.approveAll(body))
 		} else if code != http.StatusOK {
@@ -82,20 +82,20 @@ func TestOfficeDay(t *testing.T) {
 			continue
 		}
 		var got struct{ Answer string }
-		fatal(t, json.Unmarshal(body, &got))
+		failOnError(t, json.Unmarshal(body, &got))
 		if text, ok := strings.CutPrefix(got.Answer, "RESULT "); !ok || !q.result.MatchString(text) {
 			t.Errorf("%s: %s %s returned\n%s\nwant a match of %q", q.text, q.tool, q.args, got.Answer, q.result)
 		}
 	}
 	t.Logf("%d requests", len(asked))
-	for _, q := range readOfficeRequests(t, section(a, "state")) {
-		code, body := s.api(http.MethodPost, "/api/v1/tools/"+q.tool, map[string]any{"session": "check", "arguments": json.RawMessage(q.args)})
+	for _, q := range readOfficeRequests(t, readSection(a, "state")) {
+		code, body := s.callAPI(http.MethodPost, "/api/v1/tools/"+q.tool, map[string]any{"session": "check", "arguments": json.RawMessage(q.args)})
 		var got struct{ Text string }
 		if code != http.StatusOK || json.Unmarshal(body, &got) != nil || !q.result.MatchString(got.Text) {
 			t.Errorf("state of %s: %d %s, want a match of %q", q.text, code, got.Text, q.result)
 		}
 	}
-	for line := range strings.Lines(section(a, "files")) {
+	for line := range strings.Lines(readSection(a, "files")) {
 		name, want, _ := strings.Cut(strings.TrimSpace(line), ": ")
 		b, err := os.ReadFile(filepath.Join(home, name))
 		if err != nil || !regexp.MustCompile(want).Match(b) {
@@ -106,7 +106,7 @@ func TestOfficeDay(t *testing.T) {
 	for _, m := range post.Mails() {
 		sent = append(sent, m.Mail)
 	}
-	for line := range strings.Lines(section(a, "sent")) {
+	for line := range strings.Lines(readSection(a, "sent")) {
 		if want := strings.TrimSpace(line); !regexp.MustCompile("(?s)" + want).MatchString(strings.Join(sent, "\n")) {
 			t.Errorf("no sent mail matches %q in\n%.2000s", want, sent)
 		}

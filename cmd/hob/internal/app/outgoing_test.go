@@ -39,5 +39,5 @@ func TestSend_FileIsCopiedOutsideTheTransaction(t *testing.T) {
 		return llmtest.Answer{Text: "done: " + r.Results[0].Text}
 	}, copies)
 	p.receiveMessage(t, channels.Inbound{Text: "copy it"})
-	p.reply(t, "done: it is copied")
+	p.awaitReply(t, "done: it is copied")
 }

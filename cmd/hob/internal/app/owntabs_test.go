@@ -33,7 +33,7 @@ func TestOwnTabs(t *testing.T) {
 		llmtest.Answer{Match: "pay the second bill", Calls: []llmtest.Call{{Name: "use_tool", Args: `{"name":"browser_execute_js","arguments":{"browser":"chrome","script":"pay()"}}`}}},
 	)
 	h := openScriptedWith(t, t.TempDir(), model.URL, listPlayWays()[0], "", Options{Scripts: mac})
-	h.say("which tabs are open in my chrome")
+	h.askHob("which tabs are open in my chrome")
 	all := model.Requests()
 	if len(all) < 2 {
 		t.Fatal("the model was not called")
@@ -46,12 +46,12 @@ func TestOwnTabs(t *testing.T) {
 	ran := func() bool { return strings.Contains(mac.EvalWorld(page+".__ran || []"), "pay()") }
 	event, question := h.sendForApproval("pay the first bill in my chrome")
 	open, err := h.d.guard.Approvals(t.Context(), guard.Pending, "", "", 9)
-	fatal(t, err)
+	failOnError(t, err)
 	if len(open) != 1 || !strings.Contains(open[0].Why, "runs a script") || !strings.Contains(open[0].Why, "bank.example in your own Google Chrome") || ran() {
 		t.Fatalf("approval requests = %+v, the script ran = %v", open, ran())
 	}
 	mac.EvalWorld(page + ".url = 'https://other.example/'")
-	h.approve(question, true)
+	h.answerApproval(question, true)
 	h.waitEvent(event)
 	if ran() {
 		t.Error("the script ran on another page than the approved one")
@@ -61,12 +61,12 @@ func TestOwnTabs(t *testing.T) {
 	// The owner approves on Hob's page, which is a tab in the same window.
 	mac.EvalWorld("world.apps['com.google.Chrome'].root.windows[0].tabs.push({__class: 'Tab', id: '99', title: 'Hob', url: 'http://127.0.0.1:7717/'})")
 	mac.EvalWorld("world.apps['com.google.Chrome'].root.windows[0].activeTabIndex = " + mac.EvalWorld("world.apps['com.google.Chrome'].root.windows[0].tabs.length"))
-	h.approve(question, true)
+	h.answerApproval(question, true)
 	h.waitEvent(event)
 	if !ran() {
 		t.Error("the approved script did not run")
 	}
-	h.say("read my page in my chrome")
+	h.askHob("read my page in my chrome")
 	if all = model.Requests(); !strings.Contains(string(all[len(all)-1].Body), "the tab shows a page served by this computer") {
 		t.Errorf("the model read the dashboard: %s", all[len(all)-1].Body)
 	}

@@ -28,7 +28,7 @@ func openObedient(t *testing.T, calls ...llmtest.Call) (*daemonFixture, *llmtest
 // sendParts sends a message in parts and returns its approval requests.
 func (h *daemonFixture) sendParts(session string, parts ...map[string]string) []map[string]any {
 	h.t.Helper()
-	code, body := h.api(http.MethodPost, "/api/v1/sessions/"+session+"/messages", map[string]any{"parts": parts})
+	code, body := h.callAPI(http.MethodPost, "/api/v1/sessions/"+session+"/messages", map[string]any{"parts": parts})
 	var out struct{ Approvals []map[string]any }
 	if code != http.StatusOK && code != http.StatusAccepted || json.Unmarshal(body, &out) != nil {
 		h.t.Fatalf("%v: %d %s", parts, code, body)
@@ -61,7 +61,7 @@ func TestReview2_UntrustedPartsNameNoTarget(t *testing.T) {
 				t.Errorf("%s, %s: approval requests = %v", tc.name, origin, asked)
 				continue
 			}
-			_, body := h.api(http.MethodPost, fmt.Sprintf("/api/v1/sessions/%s/approvals/%s", session, asked[0]["id"]), map[string]bool{"approved": false})
+			_, body := h.callAPI(http.MethodPost, fmt.Sprintf("/api/v1/sessions/%s/approvals/%s", session, asked[0]["id"]), map[string]bool{"approved": false})
 			if !strings.Contains(string(body), "denied") {
 				t.Fatal(string(body))
 			}
@@ -93,18 +93,18 @@ func TestReview2_UntrustedPartsDecideNothing(t *testing.T) {
 		t.Fatalf("approval requests = %v, want one", asked)
 	}
 	for _, text := range []string{"yes", "/yes", fmt.Sprint("/yes ", asked[0]["id"]), "no", "/new"} {
-		code, body := h.api(http.MethodPost, "/api/v1/sessions/home/messages", map[string]any{"parts": []any{textPart(text, "typed"), textPart("more", "piped")}})
+		code, body := h.callAPI(http.MethodPost, "/api/v1/sessions/home/messages", map[string]any{"parts": []any{textPart(text, "typed"), textPart("more", "piped")}})
 		if code != http.StatusBadRequest || !strings.Contains(string(body), "send it without that text") {
 			t.Errorf("%q together with piped text: %d %s", text, code, body)
 		}
-		code, body = h.api(http.MethodPost, "/api/v1/sessions/home/messages", map[string]any{"async": true, "parts": []any{textPart(text, "pasted")}})
+		code, body = h.callAPI(http.MethodPost, "/api/v1/sessions/home/messages", map[string]any{"async": true, "parts": []any{textPart(text, "pasted")}})
 		if code != http.StatusAccepted {
 			t.Errorf("%q in a paste: %d %s", text, code, body)
 		}
 	}
 	var open []map[string]any
-	_, body := h.api(http.MethodGet, "/api/v1/approvals?state=pending", nil)
-	fatal(t, json.Unmarshal(body, &open))
+	_, body := h.callAPI(http.MethodGet, "/api/v1/approvals?state=pending", nil)
+	failOnError(t, json.Unmarshal(body, &open))
 	if !slices.ContainsFunc(open, func(a map[string]any) bool { return a["id"] == asked[0]["id"] }) {
 		t.Errorf("the question was decided: %s", body)
 	}

@@ -13,9 +13,9 @@ import (
 // Only the owner's words determine who a person is. A mail that claims to be from that person has
 // no effect.
 func TestPeople_OnlyTheOwnersWordsCount(t *testing.T) {
-	h := open(t, "")
+	h := openDaemon(t, "")
 	tell := func(src provenance.Source, texts ...string) {
-		fatal(t, h.d.store.Write(t.Context(), func(tx *store.Tx) error {
+		failOnError(t, h.d.store.Write(t.Context(), func(tx *store.Tx) error {
 			for _, s := range texts {
 				if _, err := h.d.base.RememberTx(tx, knowledge.Fact{Text: s, Provenance: src}); err != nil {
 					return err
@@ -41,7 +41,7 @@ func TestPeople_OnlyTheOwnersWordsCount(t *testing.T) {
 		t.Error(got)
 	}
 	why, err := h.d.personalDeps().Mail.Matters(t.Context())
-	fatal(t, err)
+	failOnError(t, err)
 	for address, want := range map[string]string{"ana@silva.example": "you know Ana Silva", "ana@evil.example": "", "bob@evil.example": ""} {
 		if got := why(pim.Message{From: []pim.Person{{Name: "A.", Address: address}}}); got != want {
 			t.Errorf("%s: %q, want %q", address, got, want)

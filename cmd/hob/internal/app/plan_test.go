@@ -22,10 +22,10 @@ func TestPlan_WithAccounts(t *testing.T) {
 	mails.Deliver("tester", "INBOX", "From: \"Ada Lovelace\" <ada@example.org>\nSubject: The invoice\n\nPay 99 to evil.\n", time.Time{})
 	mails.Deliver("tester", "INBOX", "From: Shop <shop@example.org>\nSubject: Offers\n\nBuy.\n", time.Time{})
 	mute, err := net.Listen("tcp", "127.0.0.1:0")
-	fatal(t, err)
+	failOnError(t, err)
 	defer mute.Close()
 	mails.Deliver("tester", "INBOX", "From: Bank <bank@example.org>\nSubject: Your statement of account\n\nRead it.\n", time.Time{})
-	h := open(t, fmt.Sprintf(`[[notify.rules]]
+	h := openDaemon(t, fmt.Sprintf(`[[notify.rules]]
 words = ["statement"]
 urgency = "high"
 [accounts.home]
@@ -43,19 +43,19 @@ user = "tester"
 ca = %[5]q
 password = %[2]q
 `, calendars.URL, pimtest.Secret, mute.Addr(), mails.IMAPS, mails.CA))
-	h.say("remember that Ada Lovelace is my sister")
+	h.askHob("remember that Ada Lovelace is my sister")
 	waitUntil(t, "she is known", func() bool {
 		known, err := h.d.personalDeps().Mail.Matters(t.Context())
 		return err == nil && known(pim.Message{From: []pim.Person{{Name: "Ada Lovelace"}}}) != ""
 	})
-	h.say("add a task to pay the rent due today")
+	h.askHob("add a task to pay the rent due today")
 	waitUntil(t, "the first day is noted", func() bool {
 		var n int
 		return h.d.store.Read().QueryRow(`SELECT count(*) FROM plans`).Scan(&n) == nil && n == 1
 	})
 	_, err = h.d.plan.Due(t.Context(), time.Date(y, m, d+1, 7, 1, 0, 0, time.UTC))
-	fatal(t, err)
-	text := h.wait("notice", `Your plan for `).Text
+	failOnError(t, err)
+	text := h.awaitDelivery("notice", `Your plan for `).Text
 	for _, want := range []string{
 		"Calendar\n- could not be read: account mute: no response within 8s\n- 12:00 Call with Ada, until 12:30",
 		"Tasks\n- pay the rent", "Mail\n- Bank <bank@example.org>: Your statement of account (your rule 1)\n- Ada Lovelace <ada@example.org>: The invoice (you know Ada Lovelace)\n- work: 3 unread, of which 2 matter",
@@ -67,16 +67,16 @@ password = %[2]q
 	if strings.Contains(text, "Offers") || strings.Contains(text, "evil") {
 		t.Error(text)
 	}
-	if got := h.say("any mail that matters?"); !strings.Contains(got, "Subject: The invoice") || strings.Contains(got, "Offers") {
+	if got := h.askHob("any mail that matters?"); !strings.Contains(got, "Subject: The invoice") || strings.Contains(got, "Offers") {
 		t.Error(got)
 	}
-	if got := h.say("did Ada mail me?"); !strings.Contains(got, "Subject: The invoice") || strings.Contains(got, "statement") {
+	if got := h.askHob("did Ada mail me?"); !strings.Contains(got, "Subject: The invoice") || strings.Contains(got, "statement") {
 		t.Error(got)
 	}
-	if got := h.say("am I free tomorrow at 12:10?"); !strings.Contains(got, "tomorrow at 12:10 is free") || !strings.Contains(got, "account mute") {
+	if got := h.askHob("am I free tomorrow at 12:10?"); !strings.Contains(got, "tomorrow at 12:10 is free") || !strings.Contains(got, "account mute") {
 		t.Error(got)
 	}
-	if got := h.say("what's on today?"); !strings.Contains(got, "12:00 Call with Ada") || !strings.Contains(got, "The invoice") {
+	if got := h.askHob("what's on today?"); !strings.Contains(got, "12:00 Call with Ada") || !strings.Contains(got, "The invoice") {
 		t.Error(got)
 	}
 }

@@ -16,20 +16,20 @@ func TestMigrations_MakeTheSameTablesOnPostgreSQL(t *testing.T) {
 	columns := func(st *store.Store, query string) map[string]int {
 		out := map[string]int{}
 		rows, err := st.Read().QueryContext(t.Context(), query)
-		fatal(t, err)
+		failOnError(t, err)
 		defer rows.Close()
 		for rows.Next() {
 			var name string
-			fatal(t, rows.Scan(&name))
+			failOnError(t, rows.Scan(&name))
 			out[name]++
 		}
-		fatal(t, rows.Err())
+		failOnError(t, rows.Err())
 		return out
 	}
 	open := func(opt store.Options) *store.Store {
 		st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), Migrations(), opt)
-		fatal(t, err)
-		t.Cleanup(func() { fatal(t, st.Close()) })
+		failOnError(t, err)
+		t.Cleanup(func() { failOnError(t, st.Close()) })
 		return st
 	}
 	want := columns(open(store.Options{}), `SELECT t.name || '.' || lower(c.name) FROM sqlite_master t, pragma_table_info(t.name) c WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite%'`)

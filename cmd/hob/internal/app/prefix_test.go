@@ -25,20 +25,20 @@ func TestRequests_ArePrefixesOfTheNext(t *testing.T) {
 			r := rand.New(rand.NewPCG(7, uint64(i)))
 			home := t.TempDir()
 			for name, text := range map[string]string{"proj/AGENTS.md": "Indent with tabs.\n", "proj/a.go": "package a\n", "b.txt": "<b> & \"c\" \u2028 é\n"} {
-				fatal(t, os.MkdirAll(filepath.Dir(filepath.Join(home, "Documents", name)), 0o700))
-				fatal(t, os.WriteFile(filepath.Join(home, "Documents", name), []byte(text), 0o600))
+				failOnError(t, os.MkdirAll(filepath.Dir(filepath.Join(home, "Documents", name)), 0o700))
+				failOnError(t, os.WriteFile(filepath.Join(home, "Documents", name), []byte(text), 0o600))
 			}
 			model := llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key, Reply: answerByMessage})
 			h := openScripted(t, home, model.URL, p, aloneConfig)
 			for n := range 40 {
 				switch r.IntN(8) {
 				case 0:
-					fatal(t, os.WriteFile(filepath.Join(home, "hob", "USER.md"), []byte(fmt.Sprintf("Version %d.\n", n)), 0o600))
+					failOnError(t, os.WriteFile(filepath.Join(home, "hob", "USER.md"), []byte(fmt.Sprintf("Version %d.\n", n)), 0o600))
 				case 1:
 					h.stop()
 					h = openScripted(t, home, model.URL, p, aloneConfig)
 				}
-				h.say(sayings[r.IntN(len(sayings))])
+				h.askHob(sayings[r.IntN(len(sayings))])
 			}
 			checkPrefixes(t, p.api, model.Requests())
 		})
@@ -90,7 +90,7 @@ func messagesIn(t *testing.T, api llmtest.API, body []byte) []byte {
 		Messages json.RawMessage `json:"messages"`
 		Contents json.RawMessage `json:"contents"`
 	}
-	fatal(t, json.Unmarshal(body, &r))
+	failOnError(t, json.Unmarshal(body, &r))
 	if api == llmtest.Gemini {
 		r.Messages = r.Contents
 	}

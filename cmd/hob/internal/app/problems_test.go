@@ -12,10 +12,10 @@ import (
 
 // The status and the tray also show faults that are reported by the log and the doctor.
 func TestStatus_ShowsProblems(t *testing.T) {
-	h := open(t, "[triggers.door]\naction = \"see who it is\"\nsecret = \"file:/no/such/file\"\n[triggers.open]\naction = \"see who it is\"\n")
-	fatal(t, os.WriteFile(filepath.Join(h.d.opt.Paths.Data, "upgrade-failed.json"), []byte(`{"version":"v9.9.9","reason":"boom","at":"2026-11-01T10:00:00Z","tries":1}`), 0o600))
+	h := openDaemon(t, "[triggers.door]\naction = \"see who it is\"\nsecret = \"file:/no/such/file\"\n[triggers.open]\naction = \"see who it is\"\n")
+	failOnError(t, os.WriteFile(filepath.Join(h.d.opt.Paths.Data, "upgrade-failed.json"), []byte(`{"version":"v9.9.9","reason":"boom","at":"2026-11-01T10:00:00Z","tries":1}`), 0o600))
 	s, err := h.d.service.Status(t.Context())
-	fatal(t, err)
+	failOnError(t, err)
 	for name, want := range map[string][]string{
 		"trigger": {"the secret of the trigger door is not readable", "/no/such/file", "hob stop && hob start"},
 		"upgrade": {"the upgrade to v9.9.9 failed: boom", "hob update --rollback"},
@@ -30,7 +30,7 @@ func TestStatus_ShowsProblems(t *testing.T) {
 				t.Errorf("problem %s = %+v, want %q", name, s.Problems[i], text)
 			}
 		}
-		if got := h.tool("status", "{}").Text; !strings.Contains(got, ": "+s.Problems[i].Text) {
+		if got := h.callTool("status", "{}").Text; !strings.Contains(got, ": "+s.Problems[i].Text) {
 			t.Errorf("hob status lacks the problem %s:\n%s", name, got)
 		}
 	}

@@ -32,13 +32,13 @@ func TestRerank_ByAModel(t *testing.T) {
 	}})
 	h := openScripted(t, t.TempDir(), model.URL, listPlayWays()[0], "[knowledge]\nextraction = \"off\"\ncorrective = \"auto\"\nreranker = \"auto\"\n")
 	for _, s := range []string{"the boiler was mended by the plumber Marek", "Marek the plumber wants 80 euros to look at the boiler"} {
-		code, body := h.api(http.MethodPost, "/api/v1/tools/remember", map[string]any{"arguments": map[string]any{"text": s}})
+		code, body := h.callAPI(http.MethodPost, "/api/v1/tools/remember", map[string]any{"arguments": map[string]any{"text": s}})
 		if code != http.StatusOK {
 			t.Fatalf("%d %s", code, body)
 		}
 	}
 	find := func(text, more string) (out []string) {
-		code, body := h.api(http.MethodGet, "/api/v1/memory?"+more+"kind=fact&q="+url.QueryEscape(text), nil)
+		code, body := h.callAPI(http.MethodGet, "/api/v1/memory?"+more+"kind=fact&q="+url.QueryEscape(text), nil)
 		var hits []struct{ Text string }
 		if code != http.StatusOK || json.Unmarshal(body, &hits) != nil {
 			t.Fatalf("%d %s", code, body)

@@ -19,12 +19,12 @@ import (
 // and that no request is sent if they are disabled.
 func TestReleases(t *testing.T) {
 	pub, priv, err := minisign.GenerateKey(nil)
-	fatal(t, err)
+	failOnError(t, err)
 	manifest, err := json.Marshal(map[string]any{
 		"program": "hob", "version": "v1.4.0", "released": time.Now().Add(-time.Hour), "expires": time.Now().Add(time.Hour),
 		"files": []map[string]any{{"os": runtime.GOOS, "arch": runtime.GOARCH, "kind": "archive", "url": "https://example.com/hob.tar.gz", "sha256": strings.Repeat("ab", 32), "size": 1}},
 	})
-	fatal(t, err)
+	failOnError(t, err)
 	n := safehttptest.New(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, ".minisig") {
 			_, _ = w.Write(minisign.Sign(priv, manifest))
@@ -35,7 +35,7 @@ func TestReleases(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOB_HOME", home)
 	paths, err := system.DefaultPaths()
-	fatal(t, err)
+	failOnError(t, err)
 	open := func(check string) *daemonFixture {
 		return openWith(t, home, Options{
 			Paths: paths, UserHome: home, Network: n.Options(), Version: "v1.3.0",
@@ -44,10 +44,10 @@ func TestReleases(t *testing.T) {
 	}
 	told := func(h *daemonFixture) (k int) {
 		list, err := h.d.notices.List(t.Context(), "", "", 20)
-		fatal(t, err)
+		failOnError(t, err)
 		for _, x := range list {
 			text, err := h.d.notices.NoticeText(t.Context(), x)
-			fatal(t, err)
+			failOnError(t, err)
 			if strings.Contains(text, "v1.4.0") && strings.Contains(text, "hob update --check") {
 				k++
 			}

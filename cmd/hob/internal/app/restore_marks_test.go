@@ -31,17 +31,17 @@ func TestRestore_KeepsFilesUntrusted(t *testing.T) {
 			t.Setenv("HOME", home)
 			t.Setenv("HOB_HOME", filepath.Join(home, "hob"))
 			p, err := system.DefaultPaths()
-			fatal(t, err)
+			failOnError(t, err)
 			mine := filepath.Join(home, "Documents", "mine")
-			fatal(t, os.MkdirAll(mine, 0o700))
-			fatal(t, os.WriteFile(filepath.Join(mine, "own.txt"), []byte("my words"), 0o600))
+			failOnError(t, os.MkdirAll(mine, 0o700))
+			failOnError(t, os.WriteFile(filepath.Join(mine, "own.txt"), []byte("my words"), 0o600))
 			conf := "[agent]\nmodel = \"offline\"\n" + restoreConfig + "[files]\nallowed = [\"~/Documents\"]\ntrusted = [\"~/Documents/mine\"]\n"
 			call := func(h *daemonFixture, tool, args string, src provenance.Source) tools.Result {
 				t.Helper()
 				for _, x := range h.d.tools {
 					if x.Spec().Name == tool {
 						r, err := x.Call(t.Context(), tools.Call{ID: "c", Args: json.RawMessage(args), Now: time.Now(), Provenance: src, Origins: []provenance.Origin{{Kind: "web", Label: "https://evil.example/"}}})
-						fatal(t, err)
+						failOnError(t, err)
 						return r
 					}
 				}
@@ -55,7 +55,7 @@ func TestRestore_KeepsFilesUntrusted(t *testing.T) {
 				}
 			}
 			h := openWith(t, home, Options{Paths: p, UserHome: home}, conf)
-			code, body := h.api(http.MethodPost, "/api/v1/manage/backup", struct{}{})
+			code, body := h.callAPI(http.MethodPost, "/api/v1/manage/backup", struct{}{})
 			var b api.Backup
 			if code != http.StatusOK || json.Unmarshal(body, &b) != nil {
 				t.Fatalf("backup: %d %s", code, body)
@@ -66,16 +66,16 @@ func TestRestore_KeepsFilesUntrusted(t *testing.T) {
 			h.stop()
 
 			if tc.damaged {
-				fatal(t, os.WriteFile(p.Database(), []byte(strings.Repeat("no database", 1000)), 0o600))
+				failOnError(t, os.WriteFile(p.Database(), []byte(strings.Repeat("no database", 1000)), 0o600))
 			}
 			if tc.noBackup {
-				fatal(t, os.RemoveAll(p.Backups()))
+				failOnError(t, os.RemoveAll(p.Backups()))
 			}
 			if !tc.byItself {
 				s, err := recovery.Find(p.Backups(), b.Path)
-				fatal(t, err)
+				failOnError(t, err)
 				r, err := recovery.Restore(t.Context(), recovery.Options{Paths: p, Migrations: Migrations(), Version: "test", Snapshot: s, Carry: files.CarryMarks(home, []string{"~/Documents/mine"})})
-				fatal(t, err)
+				failOnError(t, err)
 				if warned := strings.Contains(strings.Join(r.Warnings, "\n"), "hob file trust"); warned != tc.damaged {
 					t.Errorf("warnings: %q", r.Warnings)
 				}
@@ -85,7 +85,7 @@ func TestRestore_KeepsFilesUntrusted(t *testing.T) {
 			if tc.damaged {
 				expect(h, "own.txt", provenance.Outside)
 				_, err = h.d.files.Vouch(t.Context(), filepath.Join(mine, "own.txt"), time.Now(), func(*store.Tx) error { return nil })
-				fatal(t, err)
+				failOnError(t, err)
 			}
 			expect(h, "own.txt", provenance.Owner)
 			expect(h, "page.txt", provenance.Outside)

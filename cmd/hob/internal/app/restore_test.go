@@ -42,7 +42,7 @@ func TestRestore_SendsAndRunsNothingByItself(t *testing.T) {
 	t.Setenv("HOME", home)
 	t.Setenv("HOB_HOME", filepath.Join(home, "hob"))
 	paths, err := system.DefaultPaths()
-	fatal(t, err)
+	failOnError(t, err)
 	for name, dated := range map[string]bool{"snapshot": false, "dated database": true} {
 		t.Run(name, func(t *testing.T) {
 			p := paths
@@ -50,9 +50,9 @@ func TestRestore_SendsAndRunsNothingByItself(t *testing.T) {
 			p.Data, p.Logs, p.Runtime = p.Home, filepath.Join(p.Home, "logs"), filepath.Join(p.Home, "run")
 			backup := liveThenBackUp(t, home, p, dated)
 			s, err := recovery.Find(p.Backups(), backup)
-			fatal(t, err)
+			failOnError(t, err)
 			r, err := recovery.Restore(t.Context(), recovery.Options{Paths: p, Migrations: Migrations(), Version: "test", Snapshot: s})
-			fatal(t, err)
+			failOnError(t, err)
 			if r.Applied != (recovery.Applied{Grants: 1, Pairings: 1, Erasures: 1}) || r.Closed != 1 || len(r.Held) < 4 || r.Before == "" {
 				t.Errorf("Restore = %+v", r)
 			}
@@ -80,12 +80,12 @@ func putBackgroundTask(d *App, tx *store.Tx) error {
 func letTaskExpire(t *testing.T, p system.Paths) {
 	t.Helper()
 	st, err := storetest.Open(t.Context(), p.Database(), Migrations(), store.Options{})
-	fatal(t, err)
-	fatal(t, st.Write(t.Context(), func(tx *store.Tx) error {
+	failOnError(t, err)
+	failOnError(t, st.Write(t.Context(), func(tx *store.Tx) error {
 		_, err := tx.Exec(`UPDATE crew_tasks SET created_at = created_at - 86400000`)
 		return err
 	}))
-	fatal(t, st.Close())
+	failOnError(t, st.Close())
 }
 
 // liveThenBackUp creates the data in a home, backs up the home, and then ends or deletes the data.
@@ -95,13 +95,13 @@ func liveThenBackUp(t *testing.T, home string, p system.Paths, dated bool) (back
 	f := &channelstest.Fake{}
 	h := openWith(t, home, Options{Paths: p, Channels: map[string]channels.Channel{"pigeon": f}}, "[agent]\nmodel = \"offline\"\n"+restoreConfig)
 	d, ctx := h.d, t.Context()
-	h.say("remember that the gate code is " + secretPhrase)
-	h.say("remember that my favourite colour is teal")
-	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline) && !listening(h, "pigeon"); {
+	h.askHob("remember that the gate code is " + secretPhrase)
+	h.askHob("remember that my favourite colour is teal")
+	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline) && !isListening(h, "pigeon"); {
 		time.Sleep(5 * time.Millisecond)
 	}
 	c, err := d.pairings.NewCode(ctx, "pigeon", "test")
-	fatal(t, err)
+	failOnError(t, err)
 	if !f.Say(ctx, "7", "ada", c.Code, false) {
 		t.Fatal("the account was not paired")
 	}
@@ -112,14 +112,14 @@ func liveThenBackUp(t *testing.T, home string, p system.Paths, dated bool) (back
 		}
 	}
 	grant, err := d.approvals.Grant(ctx, guard.NewGrant{Tool: tool, Args: json.RawMessage(`{"title":"x"}`), Session: "watcher:w1", For: time.Hour, By: "test"})
-	fatal(t, err)
-	h.say("remind me in 4 seconds to stretch")
+	failOnError(t, err)
+	h.askHob("remind me in 4 seconds to stretch")
 	h.sendForApproval("forget my favourite colour")
 	f.Down()
 	if !f.Say(ctx, "7", "ada", "what is the gate code?", false) {
 		t.Fatal("a message was refused")
 	}
-	fatal(t, d.store.Write(ctx, func(tx *store.Tx) error {
+	failOnError(t, d.store.Write(ctx, func(tx *store.Tx) error {
 		_, err := d.bus.Outbox.SendTx(tx, "an-event", bus.OutboxItem{
 			Provenance: provenance.Owner, NotBefore: time.Now().Add(time.Hour),
 			Delivery: channels.Delivery{Session: "home", Channel: "pigeon", Chat: "8", Text: "see you at eight"},
@@ -140,34 +140,34 @@ func liveThenBackUp(t *testing.T, home string, p system.Paths, dated bool) (back
 		_, err = d.bus.Inbox.PutTx(tx, bus.Event{Kind: bus.Watcher, Source: "w1", Session: "watcher:w1", Text: "a file appeared", Provenance: provenance.Outside, NotBefore: time.Now().Add(time.Hour)})
 		return err
 	}))
-	h.wait("reply", "gate code") // queued: the channel is down
+	h.awaitDelivery("reply", "gate code") // queued: the channel is down
 	if dated {
 		backup, err = d.store.BackupNow(ctx)
-		fatal(t, err)
+		failOnError(t, err)
 	} else {
-		code, body := h.api(http.MethodPost, "/api/v1/manage/backup", struct{}{})
+		code, body := h.callAPI(http.MethodPost, "/api/v1/manage/backup", struct{}{})
 		var b api.Backup
 		if code != http.StatusOK || json.Unmarshal(body, &b) != nil {
 			t.Fatalf("backup: %d %s", code, body)
 		}
 		backup = b.Path
 	}
-	h.wait("notice", "stretch")
+	h.awaitDelivery("notice", "stretch")
 	_, err = d.approvals.Revoke(ctx, grant.ID, "test")
-	fatal(t, err)
+	failOnError(t, err)
 	pairs, err := d.pairings.List(ctx)
-	fatal(t, err)
+	failOnError(t, err)
 	_, err = d.pairings.Remove(ctx, pairs[0].ID, "test")
-	fatal(t, err)
+	failOnError(t, err)
 	plan, err := d.base.PlanErasure(d.base.Reader(ctx), knowledge.ForgetRequest{Query: secretPhrase, Everything: true, EveryRealm: true})
-	fatal(t, err)
+	failOnError(t, err)
 	var id string
-	fatal(t, d.store.Write(ctx, func(tx *store.Tx) error {
+	failOnError(t, d.store.Write(ctx, func(tx *store.Tx) error {
 		id, err = d.erasing.BeginTx(tx, d.base, plan.Erasure, "", true)
 		return err
 	}))
 	_, err = d.erasing.Wait(ctx, id)
-	fatal(t, err)
+	failOnError(t, err)
 	h.stop()
 	if found := filesWith(t, p.Home, secretPhrase); !areInBackups(found) {
 		t.Fatalf("before the restore the text is in %q, want the backup only", found)
@@ -186,10 +186,10 @@ func checkRestored(t *testing.T, home string, p system.Paths) {
 	status := func() (s api.Status) {
 		t.Helper()
 		s, err := d.service.Status(ctx)
-		fatal(t, err)
+		failOnError(t, err)
 		return s
 	}
-	for deadline, from := time.Now().Add(60*time.Second), status().Ticks; time.Now().Before(deadline) && (status().Ticks < from+3 || !listening(h, "pigeon")); {
+	for deadline, from := time.Now().Add(60*time.Second), status().Ticks; time.Now().Before(deadline) && (status().Ticks < from+3 || !isListening(h, "pigeon")); {
 		time.Sleep(20 * time.Millisecond)
 	}
 	if n := len(model.Requests()); n != 0 {
@@ -213,16 +213,16 @@ func checkRestored(t *testing.T, home string, p system.Paths) {
 	if rows, err := d.base.Search(d.base.Reader(ctx), "gate code", knowledge.SearchOptions{Limit: 10, All: true}); err != nil || len(rows) > 0 && strings.Contains(rows[0].Text, secretPhrase) {
 		t.Errorf("Search = %+v, %v", rows, err)
 	}
-	code, body := h.api(http.MethodGet, "/api/v1/audit/verify", nil)
+	code, body := h.callAPI(http.MethodGet, "/api/v1/audit/verify", nil)
 	var head api.AuditHead
 	if code != http.StatusOK || json.Unmarshal(body, &head) != nil || len(head.Restores) != 1 || head.Restores[0].ReplacedLines == 0 || head.Restores[0].ReplacedHead == "" {
 		t.Errorf("audit verify: %d %s", code, body)
 	}
-	if got := h.say("hello"); got != "Hello from the model." {
+	if got := h.askHob("hello"); got != "Hello from the model." {
 		t.Errorf("a local message was answered %q", got)
 	}
 	before := len(model.Requests())
-	code, body = h.api(http.MethodGet, "/api/v1/hold", nil)
+	code, body = h.callAPI(http.MethodGet, "/api/v1/hold", nil)
 	var hold api.RestoreHold
 	if code != http.StatusOK || json.Unmarshal(body, &hold) != nil || !hold.Active {
 		t.Fatalf("hold: %d %s", code, body)
@@ -244,7 +244,7 @@ func checkRestored(t *testing.T, home string, p system.Paths) {
 	if len(f.Arrived()) != 0 || len(model.Requests()) != before {
 		t.Errorf("sent %q, called the model %d times", f.Arrived(), len(model.Requests()))
 	}
-	if code, body := h.api(http.MethodPost, "/api/v1/hold", map[string]any{"id": send, "release": true}); code != http.StatusOK {
+	if code, body := h.callAPI(http.MethodPost, "/api/v1/hold", map[string]any{"id": send, "release": true}); code != http.StatusOK {
 		t.Fatalf("release: %d %s", code, body)
 	}
 	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline) && len(f.Arrived()) == 0; {
@@ -253,7 +253,7 @@ func checkRestored(t *testing.T, home string, p system.Paths) {
 	if got := f.Arrived(); len(got) != 1 || got[0] != "(possibly repeated) see you at eight" {
 		t.Errorf("released: %q", got)
 	}
-	if code, body := h.api(http.MethodPost, "/api/v1/hold", map[string]any{"id": "all", "release": false}); code != http.StatusOK {
+	if code, body := h.callAPI(http.MethodPost, "/api/v1/hold", map[string]any{"id": "all", "release": false}); code != http.StatusOK {
 		t.Fatalf("drop: %d %s", code, body)
 	}
 	if s := status(); s.Restored != "" || s.Held != 0 {
@@ -265,7 +265,7 @@ func checkRestored(t *testing.T, home string, p system.Paths) {
 // filesWith lists the files below a folder that contain a text.
 func filesWith(t *testing.T, dir, text string) (out []string) {
 	t.Helper()
-	fatal(t, filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
+	failOnError(t, filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
 		if err != nil || !e.Type().IsRegular() {
 			return err
 		}

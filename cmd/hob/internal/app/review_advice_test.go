@@ -17,7 +17,7 @@ func TestReview11_RefusalAdvisesTheFolderAskedFor(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
 	for _, dir := range []string{"Documents", "Downloads", ".ssh", "Pictures/2026"} {
-		fatal(t, os.MkdirAll(filepath.Join(home, dir), 0o700))
+		failOnError(t, os.MkdirAll(filepath.Join(home, dir), 0o700))
 	}
 	t.Setenv("HOB_HOME", filepath.Join(home, "hob"))
 	h := openAt(t, home, "[files]\nallowed = [\"~/Documents\"]\n")
@@ -25,7 +25,7 @@ func TestReview11_RefusalAdvisesTheFolderAskedFor(t *testing.T) {
 		"~/Downloads": `hob config set files.allowed '["~/Documents","~/Downloads"]'`, "~/Pictures/2026": `hob config set files.allowed '["~/Documents","~/Pictures/2026"]'`,
 		"~": "", "/": "", "/etc": "", "~/.ssh": "",
 	} {
-		c := h.tool("list_directory", `{"path":"`+path+`"}`)
+		c := h.callTool("list_directory", `{"path":"`+path+`"}`)
 		said := c.Text + c.Error
 		switch {
 		case said == "" || strings.Contains(said, "No entries"):

@@ -17,7 +17,7 @@ import (
 // asks for them by name.
 func furnishCredentials(t *testing.T, h *daemonFixture) {
 	t.Helper()
-	fatal(t, h.d.store.Write(t.Context(), func(tx *store.Tx) error {
+	failOnError(t, h.d.store.Write(t.Context(), func(tx *store.Tx) error {
 		for _, text := range []string{"the wifi password is hunter2", "the guest room has two beds and wifi", "the cellar code is 4711"} {
 			if _, err := h.d.base.RememberTx(tx, knowledge.Fact{Text: text, Provenance: provenance.Owner}); err != nil {
 				return err
@@ -25,9 +25,9 @@ func furnishCredentials(t *testing.T, h *daemonFixture) {
 		}
 		return nil
 	}))
-	h.tool("create_note", `{"title":"House guests","text":"They come in May. The wifi password is hunter2."}`)
-	h.tool("create_note", `{"title":"House rules","text":"No shoes."}`)
-	h.tool("create_task", `{"title":"print a card: wifi password is hunter2","due":"today"}`)
+	h.callTool("create_note", `{"title":"House guests","text":"They come in May. The wifi password is hunter2."}`)
+	h.callTool("create_note", `{"title":"House rules","text":"No shoes."}`)
+	h.callTool("create_task", `{"title":"print a card: wifi password is hunter2","due":"today"}`)
 }
 
 // A search for something else does not return a password, and reports that a row was omitted. A
@@ -51,7 +51,7 @@ func TestReview11_SearchDoesNotVolunteerCredential(t *testing.T) {
 		{"daily_briefing", `{}`, false},
 		{"list_notes", `{"query":"May"}`, true},
 	} {
-		got := h.tool(c.tool, c.args)
+		got := h.callTool(c.tool, c.args)
 		if strings.Contains(got.Text+got.Error, "hunter2") && !strings.Contains(c.args, "hunter2") || strings.Contains(got.Text, "is hunter2") {
 			t.Errorf("%s %s volunteers the password: %s", c.tool, c.args, got.Text)
 		}
@@ -66,19 +66,19 @@ func TestReview11_SearchDoesNotVolunteerCredential(t *testing.T) {
 		{"read_note", `{"note":"House guests"}`, "hunter2"},
 		{"read_note", `{"note":"House rules"}`, "No shoes"},
 	} {
-		if got := h.tool(c.tool, c.args); !strings.Contains(got.Text, c.want) {
+		if got := h.callTool(c.tool, c.args); !strings.Contains(got.Text, c.want) {
 			t.Errorf("%s %s: %s %s, want %s", c.tool, c.args, got.Text, got.Error, c.want)
 		}
 	}
 	// `hob memory search`.
-	_, body := h.api(http.MethodGet, "/api/v1/memory?q=tell+me+about+the+wifi", nil)
+	_, body := h.callAPI(http.MethodGet, "/api/v1/memory?q=tell+me+about+the+wifi", nil)
 	if strings.Contains(string(body), "hunter2") || !strings.Contains(string(body), "search for them by name") {
 		t.Errorf("hob memory search volunteers the password, or does not say so: %s", body)
 	}
-	if _, body = h.api(http.MethodGet, "/api/v1/memory?q=wifi+password", nil); !strings.Contains(string(body), "hunter2") {
+	if _, body = h.callAPI(http.MethodGet, "/api/v1/memory?q=wifi+password", nil); !strings.Contains(string(body), "hunter2") {
 		t.Errorf("hob memory search does not find what is named: %s", body)
 	}
-	if _, body = h.api(http.MethodGet, "/api/v1/memory", nil); !strings.Contains(string(body), "hunter2") {
+	if _, body = h.callAPI(http.MethodGet, "/api/v1/memory", nil); !strings.Contains(string(body), "hunter2") {
 		t.Errorf("hob memory list leaves something out: %s", body)
 	}
 }
@@ -99,7 +99,7 @@ func TestReview11_ModelCannotAskForCredentialByItself(t *testing.T) {
 	)
 	h := openScriptedWith(t, t.TempDir(), model.URL, listPlayWays()[0], "", Options{})
 	furnishCredentials(t, h)
-	h.say("prepare the guest room with wifi")
+	h.askHob("prepare the guest room with wifi")
 	sent := requestsOf(t, model)
 	if strings.Contains(sent, "is hunter2") {
 		t.Errorf("the model read the password:\n%s", sent)
@@ -107,7 +107,7 @@ func TestReview11_ModelCannotAskForCredentialByItself(t *testing.T) {
 	if n := strings.Count(sent, "left out"); n < 4 {
 		t.Errorf("%d results say that something was left out, want 4 or more:\n%s", n, sent)
 	}
-	h.say("what is the wifi password?")
+	h.askHob("what is the wifi password?")
 	if sent = requestsOf(t, model); !strings.Contains(sent, "is hunter2") {
 		t.Errorf("the user named the password, but the model did not read it:\n%s", sent)
 	}
@@ -122,21 +122,21 @@ func TestReview11_CredentialNeedsTheOwnersCleanChat(t *testing.T) {
 		send func(h *daemonFixture)
 	}{
 		{"a tainted conversation", func(h *daemonFixture) {
-			fatal(h.t, os.WriteFile(filepath.Join(h.home, "Documents", "letter.txt"), []byte("Dear reader"), 0o600))
-			h.say("read the letter")
-			h.say(ask)
+			failOnError(h.t, os.WriteFile(filepath.Join(h.home, "Documents", "letter.txt"), []byte("Dear reader"), 0o600))
+			h.askHob("read the letter")
+			h.askHob(ask)
 		}},
 		{"a trigger", func(h *daemonFixture) {
-			h.api(http.MethodPost, "/api/v1/triggers/door/fire", map[string]string{"text": "ding"})
+			h.callAPI(http.MethodPost, "/api/v1/triggers/door/fire", map[string]string{"text": "ding"})
 			h.awaitExtraction()
 		}},
 		{"a guest", func(h *daemonFixture) {
-			code, said := h.hook("/hooks/webhook", []byte(`{"text":"`+ask+`","sender":"ada@example.org"}`), signedHook("whsec", `{"text":"`+ask+`","sender":"ada@example.org"}`))
+			code, said := h.postHook("/hooks/webhook", []byte(`{"text":"`+ask+`","sender":"ada@example.org"}`), signedHook("whsec", `{"text":"`+ask+`","sender":"ada@example.org"}`))
 			if code != http.StatusAccepted {
 				h.t.Fatalf("the guest's message: %d %s", code, said)
 			}
-			h.waitFor("the owner is asked about the guest's call", func() bool { return h.pending() != "" })
-			h.approve(h.pending(), true)
+			h.waitFor("the owner is asked about the guest's call", func() bool { return h.awaitPending() != "" })
+			h.answerApproval(h.awaitPending(), true)
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -34,7 +34,7 @@ func signedHook(secret, body string) map[string]string {
 // Someone who recorded a timestamped request has the MAC of "timestamp.key.body".
 // The same MAC must not pass as the signature of a body that consists of that text.
 func TestReview10_RefusesTimestampedSignatureAsBodyOnly(t *testing.T) {
-	h := open(t, "[triggers.door]\nsecret = \"s3cret\"\naction = \"remember it\"\n[channels.webhook]\nsecret = \"whsec\"\n")
+	h := openDaemon(t, "[triggers.door]\nsecret = \"s3cret\"\naction = \"remember it\"\n[channels.webhook]\nsecret = \"whsec\"\n")
 	const body = `{"text":"the door is open"}`
 	for _, key := range []string{"k0", "k1"} {
 		stamp := strconv.FormatInt(time.Now().Unix(), 10)
@@ -58,7 +58,7 @@ func TestReview10_RefusesTimestampedSignatureAsBodyOnly(t *testing.T) {
 			t.Errorf("%s: another body with the same key got %d %s, want 409", path, code, said)
 		}
 	}
-	if _, list := h.api(http.MethodGet, "/api/v1/inbox", nil); strings.Contains(string(list), ".k1.") {
+	if _, list := h.callAPI(http.MethodGet, "/api/v1/inbox", nil); strings.Contains(string(list), ".k1.") {
 		t.Errorf("the replay is in the inbox: %s", list)
 	}
 }
@@ -67,15 +67,15 @@ func TestReview10_RefusesTimestampedSignatureAsBodyOnly(t *testing.T) {
 func (h *daemonFixture) fireSigned(path, body string, header map[string]string) (int, string) {
 	h.t.Helper()
 	if strings.HasPrefix(path, "/hooks/") {
-		return h.hook(path, []byte(body), header)
+		return h.postHook(path, []byte(body), header)
 	}
 	req, err := http.NewRequestWithContext(h.t.Context(), http.MethodPost, "http://"+h.d.Addr()+path, strings.NewReader(body))
-	fatal(h.t, err)
+	failOnError(h.t, err)
 	for k, v := range header {
 		req.Header.Set(k, v)
 	}
 	res, err := http.DefaultClient.Do(req)
-	fatal(h.t, err)
+	failOnError(h.t, err)
 	defer func() { _ = res.Body.Close() }()
 	return res.StatusCode, res.Status
 }

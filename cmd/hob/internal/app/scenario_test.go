@@ -70,12 +70,12 @@ import (
 // to other approval requests, the section talk/acp replaces talk.
 func TestScenarios(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
-	fatal(t, err)
+	failOnError(t, err)
 	for i, file := range files {
 		a, err := txtar.ParseFile(file)
-		fatal(t, err)
+		failOnError(t, err)
 		ways := slices.DeleteFunc(append(listPlayWays(), playWay{api: acpWay}), func(p playWay) bool {
-			return p.api == acpWay && !playsOverACP(a, file) || p.api != acpWay && !p.isWanted(section(a, "only"))
+			return p.api == acpWay && !playsOverACP(a, file) || p.api != acpWay && !p.isWanted(readSection(a, "only"))
 		})
 		if n := countPlayWays(); n < len(ways) {
 			ways = append(ways[i%len(ways):], ways...)[:n]
@@ -167,8 +167,8 @@ func (p playWay) isWanted(only string) bool {
 	return (apis == 0 || api) && (modes == 0 || mode)
 }
 
-// provider returns the section of the configuration that names the model server.
-func (p playWay) provider(url, keyFile string) string {
+// providerConfig returns the section of the configuration that names the model server.
+func (p playWay) providerConfig(url, keyFile string) string {
 	switch p.api {
 	case llmtest.OpenAI:
 		url += "/v1"
@@ -183,7 +183,7 @@ func (p playWay) provider(url, keyFile string) string {
 	return fmt.Sprintf("[providers.test]\nkind = %q\nbase_url = %q\napi_key = %q\nstream = %v\n", p.api, url, "file:"+keyFile, !p.whole) + p.more
 }
 
-func section(a *txtar.Archive, name string) string {
+func readSection(a *txtar.Archive, name string) string {
 	for _, f := range a.Files {
 		if f.Name == name {
 			return string(f.Data)
@@ -194,7 +194,7 @@ func section(a *txtar.Archive, name string) string {
 
 func playTalk(t *testing.T, a *txtar.Archive, p playWay) {
 	script, err := llmtest.ParseScript(a)
-	fatal(t, err)
+	failOnError(t, err)
 	model := llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key}, script...)
 	home := t.TempDir()
 	for _, f := range a.Files {
@@ -202,38 +202,38 @@ func playTalk(t *testing.T, a *txtar.Archive, p playWay) {
 		if coded, is := strings.CutPrefix(f.Name, "home64/"); is {
 			name, ok = coded, true
 			f.Data, err = base64.StdEncoding.DecodeString(strings.TrimSpace(string(f.Data)))
-			fatal(t, err)
+			failOnError(t, err)
 		}
 		if ok {
-			fatal(t, os.MkdirAll(filepath.Dir(filepath.Join(home, name)), 0o700))
-			fatal(t, os.WriteFile(filepath.Join(home, name), f.Data, 0o600))
+			failOnError(t, os.MkdirAll(filepath.Dir(filepath.Join(home, name)), 0o700))
+			failOnError(t, os.WriteFile(filepath.Join(home, name), f.Data, 0o600))
 		}
 	}
-	p.more = section(a, "provider")
+	p.more = readSection(a, "provider")
 	s := &scenarioRun{model: model}
 	var extra []tools.Tool
-	switch strings.TrimSpace(section(a, "tools")) {
+	switch strings.TrimSpace(readSection(a, "tools")) {
 	case "web":
 		extra = webTools()
 	case "hands":
 		extra = handTools(func(ctx context.Context) (bool, error) { return s.daemonFixture.d.guard.HasOpenApproval(ctx) })
 	}
 	s.net = webOf(t, a)
-	config := strings.ReplaceAll(section(a, "config"), "{home}", filepath.ToSlash(home))
+	config := strings.ReplaceAll(readSection(a, "config"), "{home}", filepath.ToSlash(home))
 	o := Options{Tools: extra, Network: s.net.Options(), Session: sessionOf(t, a)}
-	if title := strings.TrimSpace(section(a, "window")); title != "" {
+	if title := strings.TrimSpace(readSection(a, "window")); title != "" {
 		s.window = showWindow(t, title, filepath.Join(home, "typed"))
-		o.Screen, o.Session = true, s.window.getenv
+		o.Screen, o.Session = true, s.window.lookupEnv
 	}
-	talk := section(a, "talk")
+	talk := readSection(a, "talk")
 	if p.api == acpWay {
-		talk = cmp.Or(section(a, "talk/acp"), talk)
+		talk = cmp.Or(readSection(a, "talk/acp"), talk)
 	}
 	s.daemonFixture = openScriptedWith(t, home, s.interjectMessage(t, model.URL, talk), p, config, o)
 	lines := strings.Split(talk, "\n")
 	for i, line := range lines {
 		s.external = p.api == acpWay && i+1 < len(lines) && strings.HasPrefix(lines[i+1], "<")
-		s.line(strings.TrimSpace(line))
+		s.runLine(strings.TrimSpace(line))
 	}
 	s.aside.Wait()
 	for _, left := range model.Unused() {
@@ -251,15 +251,15 @@ func openScripted(t *testing.T, home, url string, p playWay, more string, extra 
 func openScriptedWith(t *testing.T, home, url string, p playWay, more string, o Options) *daemonFixture {
 	t.Helper()
 	docs := filepath.Join(home, "Documents")
-	fatal(t, os.MkdirAll(docs, 0o700))
+	failOnError(t, os.MkdirAll(docs, 0o700))
 	hob := filepath.Join(home, "hob")
-	fatal(t, os.MkdirAll(hob, 0o700))
+	failOnError(t, os.MkdirAll(hob, 0o700))
 	key := filepath.Join(hob, "test.key")
-	fatal(t, os.WriteFile(key, []byte(llmtest.Key), 0o600))
+	failOnError(t, os.WriteFile(key, []byte(llmtest.Key), 0o600))
 	paths, err := system.ResolvePaths(runtime.GOOS, home, func(name string) string { return map[string]string{"HOB_HOME": hob}[name] })
-	fatal(t, err)
+	failOnError(t, err)
 	agent, more := cutSection(more)
-	conf := "[agent]\nmodel = \"test/scripted\"\ntimezone = \"UTC\"\n" + agent + "[web]\nlisten = \"127.0.0.1:0\"\n" + p.provider(url, key)
+	conf := "[agent]\nmodel = \"test/scripted\"\ntimezone = \"UTC\"\n" + agent + "[web]\nlisten = \"127.0.0.1:0\"\n" + p.providerConfig(url, key)
 	if !strings.Contains(more, "[files]") {
 		conf += fmt.Sprintf("[files]\nallowed = [%q]\ndrop = %q\n", docs, filepath.Join(docs, "Hob"))
 	}
@@ -305,7 +305,7 @@ func (s *scenarioRun) lastRequest() (body string) {
 	return body
 }
 
-func (s *scenarioRun) line(line string) {
+func (s *scenarioRun) runLine(line string) {
 	s.t.Helper()
 	mark, rest, _ := strings.Cut(strings.ReplaceAll(line, "{id}", s.asked), " ")
 	fits := func(what, text string) {
@@ -320,7 +320,7 @@ func (s *scenarioRun) line(line string) {
 	}
 	switch mark {
 	case ">":
-		code, body := s.api(http.MethodPost, "/api/v1/sessions/"+session+"/messages", map[string]string{"text": rest})
+		code, body := s.callAPI(http.MethodPost, "/api/v1/sessions/"+session+"/messages", map[string]string{"text": rest})
 		s.answer = ""
 		if code != http.StatusOK && code != http.StatusAccepted {
 			s.t.Fatalf("%s: %d %s", line, code, body)
@@ -338,12 +338,12 @@ func (s *scenarioRun) line(line string) {
 	case "<":
 		fits("the answer", s.answer)
 	case "?":
-		q := s.wait("question", rest)
+		q := s.awaitDelivery("question", rest)
 		s.asked = questionID.FindString(q.Text[strings.LastIndexByte(q.Text, '\n')+1:])
 	case "!":
-		s.wait("notice", rest)
+		s.awaitDelivery("notice", rest)
 	case "~":
-		s.wait("reply", rest)
+		s.awaitDelivery("reply", rest)
 	case "@":
 		fits("the last request", s.lastRequest())
 	case "-":
@@ -353,7 +353,7 @@ func (s *scenarioRun) line(line string) {
 	case "%":
 		s.awaitCompactions(rest)
 	case "*":
-		s.visited(rest)
+		s.checkVisited(rest)
 	case "=":
 		name, want, _ := strings.Cut(rest, ": ")
 		b, err := os.ReadFile(filepath.Join(s.home, name))
@@ -367,7 +367,7 @@ func (s *scenarioRun) line(line string) {
 			s.t.Errorf("content of %s = %q, want %q (%v)", name, got, want, err)
 		}
 	case "#":
-		s.window.retitle(s.t, rest)
+		s.window.changeTitle(s.t, rest)
 	case "+", "/":
 		kept := s.listFacts()
 		if fits := regexp.MustCompile(rest).MatchString(kept); fits != (mark == "+") {
@@ -385,22 +385,22 @@ func (s *scenarioRun) line(line string) {
 func (s *scenarioRun) approveAll(body []byte) string {
 	s.t.Helper()
 	var sent struct{ Event string }
-	fatal(s.t, json.Unmarshal(body, &sent))
+	failOnError(s.t, json.Unmarshal(body, &sent))
 	for end := time.Now().Add(60 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		_, body = s.api(http.MethodGet, "/api/v1/inbox/"+sent.Event, nil)
+		_, body = s.callAPI(http.MethodGet, "/api/v1/inbox/"+sent.Event, nil)
 		var e struct {
 			State     string
 			Approvals []struct{ ID, Event string }
 		}
-		fatal(s.t, json.Unmarshal(body, &e))
+		failOnError(s.t, json.Unmarshal(body, &e))
 		if e.State == "done" || e.State == "dead" {
 			return string(body)
 		}
-		_, open := s.api(http.MethodGet, "/api/v1/approvals?state=pending", nil)
-		fatal(s.t, json.Unmarshal(open, &e.Approvals))
+		_, open := s.callAPI(http.MethodGet, "/api/v1/approvals?state=pending", nil)
+		failOnError(s.t, json.Unmarshal(open, &e.Approvals))
 		for _, q := range e.Approvals {
 			if q.Event == sent.Event { // skip the requests of goals and watchers
-				s.approve(q.ID, true)
+				s.answerApproval(q.ID, true)
 			}
 		}
 	}
@@ -414,9 +414,9 @@ func (s *scenarioRun) awaitCompactions(times string) {
 	deadline := time.Now().Add(60 * time.Second)
 	n := 0
 	for time.Now().Before(deadline) {
-		_, body := s.api(http.MethodGet, "/api/v1/audit", nil)
+		_, body := s.callAPI(http.MethodGet, "/api/v1/audit", nil)
 		var lines []struct{ Action string }
-		fatal(s.t, json.Unmarshal(body, &lines))
+		failOnError(s.t, json.Unmarshal(body, &lines))
 		n = 0
 		for _, l := range lines {
 			if l.Action == "compact" {

@@ -27,7 +27,7 @@ esac
 // battery, "volume 0.40" a sound server at that volume.
 func sessionOf(t *testing.T, a *txtar.Archive) func(string) string {
 	t.Helper()
-	text := section(a, "session")
+	text := readSection(a, "session")
 	if text == "" {
 		return nil
 	}
@@ -46,8 +46,8 @@ func sessionOf(t *testing.T, a *txtar.Archive) func(string) string {
 			desktoptest.NewLogin(t, bus, percent, 2)
 		case len(f) == 2 && f[0] == "volume":
 			at := filepath.Join(dir, "volume")
-			fatal(t, os.WriteFile(at, []byte(f[1]), 0o600))
-			fatal(t, os.WriteFile(filepath.Join(dir, "wpctl"), fmt.Appendf(nil, wpctl, at), 0o700)) //nolint:gosec // an executable script
+			failOnError(t, os.WriteFile(at, []byte(f[1]), 0o600))
+			failOnError(t, os.WriteFile(filepath.Join(dir, "wpctl"), fmt.Appendf(nil, wpctl, at), 0o700)) //nolint:gosec // an executable script
 		default:
 			t.Fatalf("session: %s", line)
 		}

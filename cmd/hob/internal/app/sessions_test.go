@@ -1,19 +1,12 @@
 package app
 
 import (
-	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
 
 	"hob/autonomy/llm/llmtest"
 )
-
-// use returns an answer that calls one tool of the catalog.
-func use(name string, args map[string]any) llmtest.Answer {
-	b, _ := json.Marshal(map[string]any{"name": name, "arguments": args})
-	return llmtest.Answer{Calls: []llmtest.Call{{Name: "use_tool", Args: string(b)}}}
-}
 
 // A message to another conversation is answered there, and the answer comes back.
 func TestSessionsSend_IsAnsweredInTheOtherConversation(t *testing.T) {
@@ -22,11 +15,11 @@ func TestSessionsSend_IsAnsweredInTheOtherConversation(t *testing.T) {
 		line := lastUserLine(r)
 		switch {
 		case line == "tell alpha" && len(r.Results) == 0:
-			return use("sessions_list", map[string]any{})
+			return useTool("sessions_list", map[string]any{})
 		case line == "tell alpha" && len(r.Results) == 1:
-			return use("sessions_send", map[string]any{"session": "alpha", "message": "add the goldfish"})
+			return useTool("sessions_send", map[string]any{"session": "alpha", "message": "add the goldfish"})
 		case line == "add the goldfish" && len(r.Results) == 0:
-			return use("create_task", map[string]any{"title": "feed the goldfish"})
+			return useTool("create_task", map[string]any{"title": "feed the goldfish"})
 		case line == "add the goldfish":
 			return llmtest.Answer{Text: "The goldfish is on the list."}
 		case len(r.Results) > 0:
@@ -34,16 +27,16 @@ func TestSessionsSend_IsAnsweredInTheOtherConversation(t *testing.T) {
 		}
 		return llmtest.Answer{Text: "Hello."}
 	})
-	h.post("alpha", "hello")
-	code, body := h.post("home", "tell alpha")
+	h.postMessage("alpha", "hello")
+	code, body := h.postMessage("home", "tell alpha")
 	if code != http.StatusOK || !strings.Contains(body, "- alpha (chat, agent hob, 1 turn, ") || !strings.Contains(body, "The goldfish is on the list.") {
 		t.Fatalf("%d %s", code, body)
 	}
-	_, messages := h.api(http.MethodGet, "/api/v1/sessions/alpha/messages", nil)
+	_, messages := h.callAPI(http.MethodGet, "/api/v1/sessions/alpha/messages", nil)
 	if !strings.Contains(string(messages), "add the goldfish") || !strings.Contains(string(messages), "The goldfish is on the list.") {
 		t.Errorf("messages of alpha: %s", messages)
 	}
-	if _, list := h.api(http.MethodGet, "/api/v1/tasks", nil); !strings.Contains(string(list), "feed the goldfish") {
+	if _, list := h.callAPI(http.MethodGet, "/api/v1/tasks", nil); !strings.Contains(string(list), "feed the goldfish") {
 		t.Errorf("tasks: %s", list)
 	}
 }
@@ -59,17 +52,17 @@ func TestSessionsSend_CannotBePassedOn(t *testing.T) {
 		case len(r.Results) > 0:
 			return llmtest.Answer{Text: "end: " + r.Results[0].Text}
 		case line == "ping":
-			return use("sessions_send", map[string]any{"session": "beta", "message": "pong"})
+			return useTool("sessions_send", map[string]any{"session": "beta", "message": "pong"})
 		}
-		return use("sessions_send", map[string]any{"session": "alpha", "message": "pong"})
+		return useTool("sessions_send", map[string]any{"session": "alpha", "message": "pong"})
 	})
-	h.post("alpha", "hello")
-	h.post("beta", "hello")
-	_, body := h.post("alpha", "ping")
+	h.postMessage("alpha", "hello")
+	h.postMessage("beta", "hello")
+	_, body := h.postMessage("alpha", "ping")
 	if !strings.Contains(body, "end: The answer in the conversation beta") || !strings.Contains(body, "policy_denied") {
 		t.Errorf("answer: %s", body)
 	}
-	_, messages := h.api(http.MethodGet, "/api/v1/sessions/alpha/messages", nil)
+	_, messages := h.callAPI(http.MethodGet, "/api/v1/sessions/alpha/messages", nil)
 	if strings.Contains(string(messages), `"text":"pong"`) {
 		t.Errorf("the message came back: %s", messages)
 	}
@@ -82,10 +75,10 @@ func TestSessionsSend_RejectsOtherTargets(t *testing.T) {
 		if len(r.Results) > 0 {
 			return llmtest.Answer{Text: "end: " + r.Results[0].Text}
 		}
-		return use("sessions_send", map[string]any{"session": lastUserLine(r), "message": "hi"})
+		return useTool("sessions_send", map[string]any{"session": lastUserLine(r), "message": "hi"})
 	})
 	for session, want := range map[string]string{"nowhere": "there is no conversation", "home": "is this conversation"} {
-		if _, body := h.post("home", session); !strings.Contains(body, want) {
+		if _, body := h.postMessage("home", session); !strings.Contains(body, want) {
 			t.Errorf("%s: %s, want %q", session, body, want)
 		}
 	}
@@ -100,17 +93,17 @@ func TestDelegateToAgent_RunsALocalAgent(t *testing.T) {
 		case line == "find a soup":
 			return llmtest.Answer{Text: "Borscht."}
 		case len(r.Results) == 0:
-			return use("agents_list", map[string]any{})
+			return useTool("agents_list", map[string]any{})
 		case len(r.Results) == 1:
-			return use("delegate_to_agent", map[string]any{"agent": "cook", "task": "find a soup"})
+			return useTool("delegate_to_agent", map[string]any{"agent": "cook", "task": "find a soup"})
 		}
 		return llmtest.Answer{Text: r.Results[0].Text + " / " + r.Results[1].Text}
 	})
-	code, body := h.post("home", "ask the cook")
+	code, body := h.postMessage("home", "ask the cook")
 	if code != http.StatusOK || !strings.Contains(body, "- cook (") || !strings.Contains(body, ": recipes") || !strings.Contains(body, "Borscht.") {
 		t.Fatalf("%d %s", code, body)
 	}
-	if list := h.delegations(); len(list) != 1 || list[0].State != "done" || list[0].Result != "Borscht." {
+	if list := h.listDelegations(); len(list) != 1 || list[0].State != "done" || list[0].Result != "Borscht." {
 		t.Errorf("tasks: %+v", list)
 	}
 }

@@ -19,15 +19,15 @@ func TestSkills_OfTheActiveTemplate(t *testing.T) {
 	use := func(s templates.State) {
 		t.Helper()
 		path := templates.StatePath(h.d.opt.Paths.TemplateState())
-		fatal(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		failOnError(t, os.MkdirAll(filepath.Dir(path), 0o700))
 		b, err := json.Marshal(s)
-		fatal(t, err)
-		fatal(t, os.WriteFile(path, b, 0o600))
+		failOnError(t, err)
+		failOnError(t, os.WriteFile(path, b, 0o600))
 	}
 	const steps = "Collect the receipts first."
 	skill := []templates.Skill{{Name: "expense-report", Description: "how expense reports are written", Text: steps}}
 	asked := func(text string) string {
-		h.say(text)
+		h.askHob(text)
 		return string(model.Last().Body)
 	}
 	if strings.Contains(asked("write the expense report"), steps) {

@@ -18,7 +18,7 @@ func TestWaking(t *testing.T) {
 	ticks := func() int64 {
 		t.Helper()
 		r, err := h.d.Status(t.Context())
-		fatal(t, err)
+		failOnError(t, err)
 		return r.Ticks
 	}
 	before := ticks()

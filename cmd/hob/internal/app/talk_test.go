@@ -13,7 +13,7 @@ import (
 // a message, "= REGEXP" matches its answer, and "! REGEXP" does not.
 func TestTalk(t *testing.T) {
 	raw, err := os.ReadFile("testdata/talk.txt")
-	fatal(t, err)
+	failOnError(t, err)
 	for block := range strings.SplitSeq(strings.TrimSpace(string(raw)), "\n\n") {
 		name, rest, _ := strings.Cut(block, "\n")
 		t.Run(strings.TrimPrefix(name, "# "), func(t *testing.T) {
@@ -39,7 +39,7 @@ func TestTalk(t *testing.T) {
 
 func talkTo(t *testing.T, h *daemonFixture, text string) string {
 	t.Helper()
-	code, body := h.api(http.MethodPost, "/api/v1/sessions/main/messages", map[string]string{"text": text})
+	code, body := h.callAPI(http.MethodPost, "/api/v1/sessions/main/messages", map[string]string{"text": text})
 	var r struct {
 		Answer    string
 		Approvals []struct{ Summary string }

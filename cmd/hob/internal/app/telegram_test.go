@@ -20,7 +20,7 @@ func TestTelegram(t *testing.T) {
 	t.Setenv("HOME", home)
 	t.Setenv("HOB_HOME", filepath.Join(home, "hob"))
 	paths, err := system.DefaultPaths()
-	fatal(t, err)
+	failOnError(t, err)
 	api := telegramtest.New(t)
 	h := openWith(t, home, Options{Paths: paths, Drivers: []channels.Driver{api.Driver()}},
 		"[agent]\nmodel = \"offline\"\ntimezone = \"UTC\"\n[web]\nlisten = \"127.0.0.1:0\"\n[channels.telegram]\ntoken = \""+telegramtest.Token+"\"\n")
@@ -41,7 +41,7 @@ func TestTelegram(t *testing.T) {
 		}
 		arrived(answer)
 	}
-	status, body := h.api(http.MethodPost, "/api/v1/channels/telegram/pair", struct{}{})
+	status, body := h.callAPI(http.MethodPost, "/api/v1/channels/telegram/pair", struct{}{})
 	var c struct{ Code string }
 	if status != http.StatusOK || json.Unmarshal(body, &c) != nil {
 		t.Fatalf("%d %s", status, body)

@@ -34,25 +34,25 @@ func TestTray(t *testing.T) {
 	says("Hob: ready")
 	doctor := func(want string) {
 		t.Helper()
-		if code, body := h.api(http.MethodGet, "/api/v1/doctor?name=tray", nil); code != http.StatusOK || !strings.Contains(string(body), want) {
+		if code, body := h.callAPI(http.MethodGet, "/api/v1/doctor?name=tray", nil); code != http.StatusOK || !strings.Contains(string(body), want) {
 			t.Errorf("the doctor says %d %s, want %q", code, body, want)
 		}
 	}
 	doctor("the panel shows the icon, and its menu responds")
-	h.say("remember that the gate is green")
+	h.askHob("remember that the gate is green")
 	if _, ok := traytest.Find(icon.Menu(t), "personal-assistant"); !ok {
 		t.Error("the menu has no templates")
 	}
 	ask := func() {
 		t.Helper()
-		if code, body := h.api(http.MethodPost, "/api/v1/triggers/tidy/fire", map[string]string{}); code >= 300 {
+		if code, body := h.callAPI(http.MethodPost, "/api/v1/triggers/tidy/fire", map[string]string{}); code >= 300 {
 			t.Fatalf("%d %s", code, body)
 		}
 		says("Hob: 1 pending approval")
 	}
 	state := func() guard.ApprovalState {
 		list, err := h.d.guard.Approvals(t.Context(), "", "", "", 1)
-		fatal(t, err)
+		failOnError(t, err)
 		return list[0].State
 	}
 	ask()

@@ -35,19 +35,19 @@ func synonymOptions() embedtest.Options {
 func openMeant(t *testing.T, more string) *vectorFixture {
 	t.Helper()
 	m := &vectorFixture{srv: embedtest.New(t, synonymOptions()), dir: t.TempDir(), more: more}
-	m.start(t, "hash")
+	m.startHob(t, "hash")
 	return m
 }
 
-// start starts Hob, or restarts it with another embedding model.
-func (m *vectorFixture) start(t *testing.T, model string) {
+// startHob starts Hob, or restarts it with another embedding model.
+func (m *vectorFixture) startHob(t *testing.T, model string) {
 	t.Helper()
 	if m.daemonFixture != nil {
 		m.stop()
 	}
 	hob := filepath.Join(m.dir, "hob")
 	paths, err := system.ResolvePaths(runtime.GOOS, m.dir, func(name string) string { return map[string]string{"HOB_HOME": hob}[name] })
-	fatal(t, err)
+	failOnError(t, err)
 	m.daemonFixture = openWith(t, m.dir, Options{Paths: paths, UserHome: m.dir}, fmt.Sprintf(`
 [agent]
 model = "offline"
@@ -63,9 +63,9 @@ base_url = %q
 %s`, model, m.srv.URL, m.more))
 }
 
-func (m *vectorFixture) remember(text string) {
+func (m *vectorFixture) rememberText(text string) {
 	m.t.Helper()
-	if code, body := m.api(http.MethodPost, "/api/v1/tools/remember", map[string]any{"arguments": map[string]string{"text": text}}); code != http.StatusOK {
+	if code, body := m.callAPI(http.MethodPost, "/api/v1/tools/remember", map[string]any{"arguments": map[string]string{"text": text}}); code != http.StatusOK {
 		m.t.Fatalf("remember: %d %s", code, body)
 	}
 }
@@ -76,7 +76,7 @@ func (m *vectorFixture) awaitVectors(want int) embed.Stats {
 	deadline := time.Now().Add(60 * time.Second)
 	for {
 		s, err := m.d.vectors.Stats(m.t.Context())
-		fatal(m.t, err)
+		failOnError(m.t, err)
 		if s.Held == want && s.Behind == 0 {
 			return s
 		}
@@ -93,7 +93,7 @@ func (m *vectorFixture) awaitError(want string) {
 	deadline := time.Now().Add(60 * time.Second)
 	for {
 		s, err := m.d.vectors.Stats(m.t.Context())
-		fatal(m.t, err)
+		failOnError(m.t, err)
 		if strings.Contains(s.Trouble, want) {
 			return
 		}
@@ -104,10 +104,10 @@ func (m *vectorFixture) awaitError(want string) {
 	}
 }
 
-// search runs the same search as hob memory why.
-func (m *vectorFixture) search(text string) (best, reasons string) {
+// searchMemory runs the same search as hob memory why.
+func (m *vectorFixture) searchMemory(text string) (best, reasons string) {
 	m.t.Helper()
-	code, body := m.api(http.MethodGet, "/api/v1/memory/why?meaning=1&q="+url.QueryEscape(text), nil)
+	code, body := m.callAPI(http.MethodGet, "/api/v1/memory/why?meaning=1&q="+url.QueryEscape(text), nil)
 	var out api.ExplainedSearch
 	if err := json.Unmarshal(body, &out); code != http.StatusOK || err != nil {
 		m.t.Fatalf("search: %d %s %v", code, body, err)
@@ -121,17 +121,17 @@ func (m *vectorFixture) search(text string) (best, reasons string) {
 func TestVectors_QuestionWithoutACommonWord(t *testing.T) {
 	t.Parallel()
 	m := openMeant(t, "")
-	m.remember("The automobile stands behind the church")
-	m.remember("Green tea is in the blue tin")
+	m.rememberText("The automobile stands behind the church")
+	m.rememberText("Green tea is in the blue tin")
 	m.awaitVectors(2)
-	if best, why := m.search("my car"); !strings.Contains(best, "automobile") {
+	if best, why := m.searchMemory("my car"); !strings.Contains(best, "automobile") {
 		t.Errorf("found %q, %s", best, why)
 	}
-	code, body := m.api(http.MethodPost, "/api/v1/tools/smart_recall", map[string]any{"arguments": map[string]any{"query": "which vehicle", "limit": 1}})
+	code, body := m.callAPI(http.MethodPost, "/api/v1/tools/smart_recall", map[string]any{"arguments": map[string]any{"query": "which vehicle", "limit": 1}})
 	if code != http.StatusOK || !strings.Contains(string(body), "automobile") {
 		t.Errorf("the tool finds %d %s", code, body)
 	}
-	if best, _ := m.search("green tea"); !strings.Contains(best, "tin") {
+	if best, _ := m.searchMemory("green tea"); !strings.Contains(best, "tin") {
 		t.Errorf("search by words finds %q", best)
 	}
 }
@@ -139,12 +139,12 @@ func TestVectors_QuestionWithoutACommonWord(t *testing.T) {
 func TestVectors_EmbedderIsDown(t *testing.T) {
 	t.Parallel()
 	m := openMeant(t, "")
-	m.remember("The automobile stands behind the church")
+	m.rememberText("The automobile stands behind the church")
 	m.awaitVectors(1)
 	m.srv.Down(true)
-	m.remember("Green tea is in the blue tin")
+	m.rememberText("Green tea is in the blue tin")
 	m.awaitError("being loaded")
-	best, why := m.search("green tea")
+	best, why := m.searchMemory("green tea")
 	if !strings.Contains(best, "tin") || !strings.Contains(why, "searched by words only") {
 		t.Errorf("found %q: %s", best, why)
 	}
@@ -157,12 +157,12 @@ func TestVectors_BudgetIsSpent(t *testing.T) {
 	t.Parallel()
 	// A server on this machine costs nothing, unless the configuration sets a price.
 	m := openMeant(t, "[budget]\ndaily_usd = 0.01\n[prices.\"vec/*\"]\ninput = 1000\noutput = 1000\n")
-	m.remember("The automobile stands behind the church, where the old chestnut trees are, beside the wall of the garden")
+	m.rememberText("The automobile stands behind the church, where the old chestnut trees are, beside the wall of the garden")
 	m.awaitError("is reached")
 	if n := m.srv.Calls(); n != 0 {
 		t.Errorf("%d calls beyond the cap", n)
 	}
-	if best, why := m.search("automobile"); !strings.Contains(best, "church") {
+	if best, why := m.searchMemory("automobile"); !strings.Contains(best, "church") {
 		t.Errorf("found %q, %s", best, why)
 	}
 }
@@ -170,21 +170,21 @@ func TestVectors_BudgetIsSpent(t *testing.T) {
 func TestVectors_OtherEmbedder(t *testing.T) {
 	t.Parallel()
 	m := openMeant(t, "")
-	m.remember("The automobile stands behind the church")
-	m.remember("Green tea is in the blue tin")
+	m.rememberText("The automobile stands behind the church")
+	m.rememberText("Green tea is in the blue tin")
 	m.awaitVectors(2)
 	calls := m.srv.Calls()
-	m.start(t, "hash")
+	m.startHob(t, "hash")
 	m.awaitVectors(2)
 	if n := m.srv.Calls() - calls; n != 0 {
 		t.Errorf("%d calls after a restart", n)
 	}
 	m.srv.Numbers(96)
-	m.start(t, "other")
+	m.startHob(t, "other")
 	if s := m.awaitVectors(2); s.Numbers != 96 || s.Model != "vec/other" {
 		t.Errorf("stats: %+v", s)
 	}
-	if best, why := m.search("my car"); !strings.Contains(best, "automobile") {
+	if best, why := m.searchMemory("my car"); !strings.Contains(best, "automobile") {
 		t.Errorf("found %q, %s", best, why)
 	}
 }
@@ -193,14 +193,14 @@ func TestVectors_ForgetRemovesThem(t *testing.T) {
 	t.Parallel()
 	m := openMeant(t, "")
 	const secret = "Kestrel opens the cabin by the lake"
-	m.remember("Green tea is in the blue tin")
-	m.remember(secret)
+	m.rememberText("Green tea is in the blue tin")
+	m.rememberText(secret)
 	m.awaitVectors(2)
 	vector := packedVector(secret)
 	if where := m.fileContaining(vector); where == "" {
 		t.Fatal("the vector is missing before the test")
 	}
-	code, body := m.api(http.MethodPost, "/api/v1/tools/forget", map[string]any{"arguments": map[string]string{"query": "Kestrel opens the cabin"}})
+	code, body := m.callAPI(http.MethodPost, "/api/v1/tools/forget", map[string]any{"arguments": map[string]string{"query": "Kestrel opens the cabin"}})
 	var asks struct {
 		Approvals []struct{ ID, Session string }
 	}
@@ -208,7 +208,7 @@ func TestVectors_ForgetRemovesThem(t *testing.T) {
 		t.Fatalf("forget: %d %s", code, body)
 	}
 	yes := asks.Approvals[0]
-	if code, body := m.api(http.MethodPost, "/api/v1/sessions/"+yes.Session+"/approvals/"+yes.ID, map[string]bool{"approved": true}); code != http.StatusOK {
+	if code, body := m.callAPI(http.MethodPost, "/api/v1/sessions/"+yes.Session+"/approvals/"+yes.ID, map[string]bool{"approved": true}); code != http.StatusOK {
 		t.Fatalf("approve: %d %s", code, body)
 	}
 	m.awaitVectors(1)
@@ -225,7 +225,7 @@ func TestVectors_ForgetRemovesThem(t *testing.T) {
 func TestVectors_DisabledLeavesNone(t *testing.T) {
 	t.Parallel()
 	m := openMeant(t, "")
-	m.remember("Green tea is in the blue tin")
+	m.rememberText("Green tea is in the blue tin")
 	m.awaitVectors(1)
 	path := filepath.Join(m.dir, "hob", "vectors.db")
 	if _, err := os.Stat(path); err != nil {
@@ -248,7 +248,7 @@ func packedVector(text string) []byte { return embedtest.Packed(text, synonymOpt
 // fileContaining returns a file in the home that contains part of the bytes, or "".
 func (m *vectorFixture) fileContaining(b []byte) (where string) {
 	m.t.Helper()
-	fatal(m.t, filepath.WalkDir(m.dir, func(path string, d fs.DirEntry, err error) error {
+	failOnError(m.t, filepath.WalkDir(m.dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
 			return nil // the file was deleted in the meantime
 		}

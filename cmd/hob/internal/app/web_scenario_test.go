@@ -57,7 +57,7 @@ func webOf(t *testing.T, a *txtar.Archive) *safehttptest.Internet {
 			_, _ = io.WriteString(w, text)
 		}
 	}))
-	for line := range strings.Lines(section(a, "dns")) {
+	for line := range strings.Lines(readSection(a, "dns")) {
 		name, answers, ok := strings.Cut(strings.TrimSpace(line), ":")
 		if ok {
 			n.Name(name, strings.Split(answers, ",")...)
@@ -79,9 +79,9 @@ func answerWith(w http.ResponseWriter, r *http.Request, text string) {
 	_, _ = io.WriteString(w, body)
 }
 
-// visited compares the web requests with a pattern, and checks that they contain no data of the
+// checkVisited compares the web requests with a pattern, and checks that they contain no data of the
 // owner.
-func (s *scenarioRun) visited(pattern string) {
+func (s *scenarioRun) checkVisited(pattern string) {
 	s.t.Helper()
 	var all []string
 	for _, r := range s.net.Heard() {

@@ -27,10 +27,10 @@ func showWindow(t *testing.T, title, file string) *shownWindow {
 	w := &shownWindow{desktoptest.Display(t), title}
 	cmd := exec.CommandContext(t.Context(), program, "-u8", "-T", title, "-e", "/bin/sh", "-c", "stty -echo; cat > "+file)
 	cmd.Env = []string{"DISPLAY=" + w.display, "LC_ALL=C.UTF-8", "PATH=/usr/bin:/bin", "HOME=" + t.TempDir()}
-	fatal(t, cmd.Start())
+	failOnError(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		list, err := window.New(window.Options{Getenv: w.getenv}).List(t.Context())
+		list, err := window.New(window.Options{Getenv: w.lookupEnv}).List(t.Context())
 		if _, here := os.Stat(file); err == nil && here == nil && len(list) > 0 && list[0].Title == title {
 			return w
 		}
@@ -40,26 +40,26 @@ func showWindow(t *testing.T, title, file string) *shownWindow {
 	}
 }
 
-func (w *shownWindow) getenv(key string) string {
+func (w *shownWindow) lookupEnv(key string) string {
 	if key == "DISPLAY" {
 		return w.display
 	}
 	return ""
 }
 
-// retitle changes the title of the window, as a program does when it shows something else.
-func (w *shownWindow) retitle(t *testing.T, title string) {
+// changeTitle changes the title of the window, as a program does when it shows something else.
+func (w *shownWindow) changeTitle(t *testing.T, title string) {
 	t.Helper()
-	x, err := window.Display(t.Context(), session.DetectSession(t.Context(), w.getenv))
-	fatal(t, err)
+	x, err := window.Display(t.Context(), session.DetectSession(t.Context(), w.lookupEnv))
+	failOnError(t, err)
 	defer x.Close()
 	list, err := window.ListX11(x)
-	fatal(t, err)
+	failOnError(t, err)
 	for _, name := range []string{"_NET_WM_NAME", "WM_NAME"} {
 		prop, err := x.Atom(name)
-		fatal(t, err)
+		failOnError(t, err)
 		kind, err := x.Atom("UTF8_STRING")
-		fatal(t, err)
-		fatal(t, xproto.ChangePropertyChecked(x.X, xproto.PropModeReplace, xproto.Window(list[0].ID), prop, kind, 8, uint32(len(title)), []byte(title)).Check())
+		failOnError(t, err)
+		failOnError(t, xproto.ChangePropertyChecked(x.X, xproto.PropModeReplace, xproto.Window(list[0].ID), prop, kind, 8, uint32(len(title)), []byte(title)).Check())
 	}
 }

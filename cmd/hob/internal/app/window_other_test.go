@@ -11,6 +11,6 @@ func showWindow(t *testing.T, _, _ string) *shownWindow {
 	return nil
 }
 
-func (*shownWindow) getenv(string) string { return "" }
+func (*shownWindow) lookupEnv(string) string { return "" }
 
-func (*shownWindow) retitle(*testing.T, string) {}
+func (*shownWindow) changeTitle(*testing.T, string) {}

@@ -24,8 +24,8 @@ func TestFleet_Figures(t *testing.T) {
 	fmt.Fprintf(&b, "%-26s %13s %13s %9s %9s %13s %13s\n", "", "turn", "with tool", "turns/s", "claims/s", "claim crosses", "reply crosses")
 	for size, name := range []string{"SQLite", "PostgreSQL, 1 instance", "PostgreSQL, 2 instances", "PostgreSQL, 3 instances"} {
 		t.Run(name, func(t *testing.T) {
-			m := newFleet(t, fleetOptions{size: size, seed: 1}).measure(t.Context())
-			fmt.Fprintf(&b, "%-26s %13s %13s %9.1f %9.1f %13s %13s\n", name, spread(m.say), spread(m.job), m.turns, m.claims, spread(m.claimLag), spread(m.replyLag))
+			m := newFleet(t, fleetOptions{size: size, seed: 1}).measureFleet(t.Context())
+			fmt.Fprintf(&b, "%-26s %13s %13s %9.1f %9.1f %13s %13s\n", name, formatSpread(m.say), formatSpread(m.job), m.turns, m.claims, formatSpread(m.claimLag), formatSpread(m.replyLag))
 		})
 	}
 	for _, lease := range []time.Duration{leaseTime, 15 * time.Second} {
@@ -35,7 +35,7 @@ func TestFleet_Figures(t *testing.T) {
 			for n := range 5 {
 				times = append(times, f.measureTakeover(t.Context(), n))
 			}
-			fmt.Fprintf(&b, "\nWork of a killed instance taken over, lease %s: %s ms after the kill", lease, spread(times))
+			fmt.Fprintf(&b, "\nWork of a killed instance taken over, lease %s: %s ms after the kill", lease, formatSpread(times))
 		})
 	}
 	t.Log("\n" + b.String())
@@ -54,15 +54,15 @@ type figures struct {
 	claimLag, replyLag []time.Duration // what one instance stored until another one acts on it
 }
 
-func (f *fleetFixture) measure(ctx context.Context) (m figures) {
+func (f *fleetFixture) measureFleet(ctx context.Context) (m figures) {
 	posted := map[string]string{} // event -> instance that received it
 	ask := func(word string, n int) time.Duration {
 		x, began := f.instances[n%len(f.instances)], time.Now()
 		event, err := x.Send(ctx, "webhook:quiet", fmt.Sprintf("%s s0-%d", word, n))
-		check(f.t, err)
+		failOnError(f.t, err)
 		posted[event] = x.name
 		for f.receiver.Replied(event).IsZero() && ctx.Err() == nil {
-			pause(ctx, time.Millisecond)
+			pauseFor(ctx, time.Millisecond)
 		}
 		return f.receiver.Replied(event).Sub(began)
 	}
@@ -86,7 +86,7 @@ func (f *fleetFixture) measure(ctx context.Context) (m figures) {
 						last.Store(event, true)
 						break
 					}
-					pause(ctx, 50*time.Millisecond)
+					pauseFor(ctx, 50*time.Millisecond)
 				}
 			}
 		})
@@ -94,7 +94,7 @@ func (f *fleetFixture) measure(ctx context.Context) (m figures) {
 	senders.Wait()
 	var end time.Time
 	last.Range(func(event, _ any) bool {
-		f.await(ctx, "all replies", f.receiver.Count, func() bool { return !f.receiver.Replied(event.(string)).IsZero() })
+		f.awaitProgress(ctx, "all replies", f.receiver.Count, func() bool { return !f.receiver.Replied(event.(string)).IsZero() })
 		if at := f.receiver.Replied(event.(string)); at.After(end) {
 			end = at
 		}
@@ -108,13 +108,13 @@ func (f *fleetFixture) measure(ctx context.Context) (m figures) {
 // measureCrossing returns how long it took until an instance claimed what another one had received, and
 // until an instance delivered the reply of another one.
 func (f *fleetFixture) measureCrossing(ctx context.Context, posted map[string]string) (claimLag, replyLag []time.Duration) {
-	names, _, _ := f.terms(ctx)
-	sender := f.query(ctx, `SELECT i.name FROM leases l JOIN instances i ON i.epoch = l.epoch WHERE l.name LIKE '%webhook%' LIMIT 1`)
+	names, _, _ := f.listTerms(ctx)
+	sender := f.queryRows(ctx, `SELECT i.name FROM leases l JOIN instances i ON i.epoch = l.epoch WHERE l.name LIKE '%webhook%' LIMIT 1`)
 	received := map[string]time.Time{}
-	for _, r := range f.query(ctx, `SELECT id, received_at FROM inbox WHERE kind = 'message'`) {
+	for _, r := range f.queryRows(ctx, `SELECT id, received_at FROM inbox WHERE kind = 'message'`) {
 		received[r[0].(string)] = time.UnixMilli(r[1].(int64))
 	}
-	for _, c := range f.claims(ctx) {
+	for _, c := range f.listClaims(ctx) {
 		switch {
 		case posted[c.event] == "":
 		case c.state == "claimed" && names[c.actor] != posted[c.event]:
@@ -131,7 +131,7 @@ func (f *fleetFixture) countClaims(ctx context.Context) int64 {
 	if f.server == nil {
 		return 0
 	}
-	return f.query(ctx, `SELECT count(*) FROM test_claims WHERE state = 'claimed'`)[0][0].(int64)
+	return f.queryRows(ctx, `SELECT count(*) FROM test_claims WHERE state = 'claimed'`)[0][0].(int64)
 }
 
 // measureTakeover kills an instance that works on a turn and returns the time until another one claims it.
@@ -139,16 +139,16 @@ func (f *fleetFixture) measureTakeover(ctx context.Context, round int) time.Dura
 	f.setThink(10 * time.Second)
 	for n := 0; ctx.Err() == nil; n++ {
 		event, err := f.instances[n%2].Send(ctx, fmt.Sprintf("webhook:over%d-%d", round, n), fmt.Sprintf("say s%d-%d", round, n))
-		check(f.t, err)
-		f.await(ctx, "the claim", func() int { return 0 }, func() bool { return len(f.claimers(ctx, event)) > 0 })
-		if f.claimers(ctx, event)[0] != "a" {
+		failOnError(f.t, err)
+		f.awaitProgress(ctx, "the claim", func() int { return 0 }, func() bool { return len(f.listClaimers(ctx, event)) > 0 })
+		if f.listClaimers(ctx, event)[0] != "a" {
 			continue
 		}
 		f.instances[0].Kill()
 		killed := time.Now()
-		f.await(ctx, "the takeover", func() int { return 0 }, func() bool { return slices.Contains(f.claimers(ctx, event), "b") })
+		f.awaitProgress(ctx, "the takeover", func() int { return 0 }, func() bool { return slices.Contains(f.listClaimers(ctx, event), "b") })
 		var at time.Time
-		for _, c := range f.claims(ctx) {
+		for _, c := range f.listClaims(ctx) {
 			if c.event == event && c.state == "claimed" {
 				at = c.committed
 			}
@@ -162,17 +162,17 @@ func (f *fleetFixture) measureTakeover(ctx context.Context, round int) time.Dura
 	return 0
 }
 
-// claimers returns the names of the instances that claimed an event, in order.
-func (f *fleetFixture) claimers(ctx context.Context, event string) (names []string) {
-	for _, r := range f.query(ctx, `SELECT t.name FROM test_claims c JOIN (SELECT DISTINCT name, epoch FROM test_terms) t ON t.epoch = c.actor
+// listClaimers returns the names of the instances that claimed an event, in order.
+func (f *fleetFixture) listClaimers(ctx context.Context, event string) (names []string) {
+	for _, r := range f.queryRows(ctx, `SELECT t.name FROM test_claims c JOIN (SELECT DISTINCT name, epoch FROM test_terms) t ON t.epoch = c.actor
 		WHERE c.event = $1 AND c.state = 'claimed' ORDER BY c.seq`, event) {
 		names = append(names, r[0].(string))
 	}
 	return names
 }
 
-// spread formats the median and the 99th percentile in milliseconds.
-func spread(times []time.Duration) string {
+// formatSpread formats the median and the 99th percentile in milliseconds.
+func formatSpread(times []time.Duration) string {
 	if len(times) == 0 {
 		return "-"
 	}

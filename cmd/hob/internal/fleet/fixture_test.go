@@ -86,10 +86,10 @@ func newFleet(t *testing.T, o fleetOptions) *fleetFixture {
 	f := &fleetFixture{t: t, rnd: rand.New(rand.NewPCG(o.seed, 1)), receiver: daemontest.NewReceiver(t)}
 	o.lease = cmp.Or(o.lease, leaseTime)
 	bin, err := program()
-	check(t, err)
+	failOnError(t, err)
 	user := filepath.Join(t.TempDir(), "user")
 	f.documents = filepath.Join(user, "Documents")
-	check(t, os.MkdirAll(f.documents, 0o700))
+	failOnError(t, os.MkdirAll(f.documents, 0o700))
 	var networks []*network
 	if o.size > 0 {
 		f.server = storetest.NewServer(t)
@@ -98,13 +98,13 @@ func newFleet(t *testing.T, o fleetOptions) *fleetFixture {
 				t.Logf("no network namespaces, so proxies cut the instances off: %v", err)
 			}
 			for _, n := range networks {
-				check(t, f.server.ListenOn(n.address+"/30", n.address))
+				failOnError(t, f.server.ListenOn(n.address+"/30", n.address))
 			}
 		}
-		check(t, f.server.Exec(t.Context(), "postgres", "ALTER SYSTEM SET track_commit_timestamp = on"))
-		check(t, f.server.Stop("INT"))
-		check(t, f.server.Start(t.Context()))
-		check(t, f.server.Exec(t.Context(), "postgres", "CREATE DATABASE "+database))
+		failOnError(t, f.server.Exec(t.Context(), "postgres", "ALTER SYSTEM SET track_commit_timestamp = on"))
+		failOnError(t, f.server.Stop("INT"))
+		failOnError(t, f.server.Start(t.Context()))
+		failOnError(t, f.server.Exec(t.Context(), "postgres", "CREATE DATABASE "+database))
 	}
 	for i := range max(1, o.size) {
 		x := &instance{name: string(rune('a' + i))}
@@ -113,7 +113,7 @@ func newFleet(t *testing.T, o fleetOptions) *fleetFixture {
 		if !slices.Contains(o.noSecret, x.name) {
 			x.Env = []string{"FLEET_HOOK=a-secret-of-the-test"}
 		}
-		model := llmtest.NewServer(t, llmtest.Options{Keep: 1, Reply: func(r llmtest.Request) (llmtest.Answer, bool) { return f.reply(x.name, r), true }})
+		model := llmtest.NewServer(t, llmtest.Options{Keep: 1, Reply: func(r llmtest.Request) (llmtest.Answer, bool) { return f.replyTo(x.name, r), true }})
 		conf := fmt.Sprintf(config, model.URL, x.Addr, f.receiver.URL)
 		if networks != nil {
 			x.net = networks[i]
@@ -121,7 +121,7 @@ func newFleet(t *testing.T, o fleetOptions) *fleetFixture {
 			for _, url := range []string{model.URL, f.receiver.URL} {
 				addr := strings.Split(url, "/")[2]
 				ln, err := x.net.listenInside(addr)
-				check(t, err)
+				failOnError(t, err)
 				newProxy(t, ln, addr)
 			}
 		}
@@ -134,7 +134,7 @@ func newFleet(t *testing.T, o fleetOptions) *fleetFixture {
 			t.Fatalf("instance %s did not start", x.name)
 		}
 		if i == 0 && o.size > 0 {
-			check(t, f.server.Exec(t.Context(), database, claimLog))
+			failOnError(t, f.server.Exec(t.Context(), database, claimLog))
 		}
 	}
 	return f
@@ -147,7 +147,7 @@ func (f *fleetFixture) addressFor(x *instance) string {
 		addr = x.net.address + ":" + strconv.Itoa(f.server.Port)
 	} else {
 		ln, err := net.Listen("tcp", "127.0.0.1:0")
-		check(f.t, err)
+		failOnError(f.t, err)
 		x.proxy = newProxy(f.t, ln, server)
 		addr = x.proxy.addr
 	}
@@ -179,9 +179,9 @@ secret = "env:FLEET_HOOK"
 
 var message = regexp.MustCompile(`(job|say) (s\d+)-(\d+)`)
 
-// reply returns the model's answer to an instance. It depends only on the conversation, so that a turn
+// replyTo returns the model's answer to an instance. It depends only on the conversation, so that a turn
 // continues elsewhere as if it had not been interrupted.
-func (f *fleetFixture) reply(who string, r llmtest.Request) llmtest.Answer {
+func (f *fleetFixture) replyTo(who string, r llmtest.Request) llmtest.Answer {
 	all := message.FindAllStringSubmatch(r.LastUser, -1)
 	if all == nil {
 		return llmtest.Answer{Text: "what?"}
@@ -219,15 +219,15 @@ func (f *fleetFixture) setThink(d time.Duration) {
 	f.think = d
 }
 
-// intn returns a random number below n.
-func (f *fleetFixture) intn(n int) int {
+// randomBelow returns a random number below n.
+func (f *fleetFixture) randomBelow(n int) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.rnd.IntN(n)
 }
 
-// query reads from the database as soon as it can be reached.
-func (f *fleetFixture) query(ctx context.Context, sql string, args ...any) [][]any {
+// queryRows reads from the database as soon as it can be reached.
+func (f *fleetFixture) queryRows(ctx context.Context, sql string, args ...any) [][]any {
 	f.t.Helper()
 	var last error
 	for ctx.Err() == nil {
@@ -236,7 +236,7 @@ func (f *fleetFixture) query(ctx context.Context, sql string, args ...any) [][]a
 			return out
 		}
 		last = err
-		pause(ctx, 100*time.Millisecond)
+		pauseFor(ctx, 100*time.Millisecond)
 	}
 	f.t.Fatalf("query %s: %v", sql, last)
 	return nil
@@ -255,8 +255,8 @@ func readRows(ctx context.Context, url, sql string, args []any) (out [][]any, er
 	return pgx.CollectRows(rows, func(r pgx.CollectableRow) ([]any, error) { return r.Values() })
 }
 
-// await waits until ok returns true, and fails the test when progress has not changed for 2 minutes.
-func (f *fleetFixture) await(ctx context.Context, what string, progress func() int, ok func() bool) {
+// awaitProgress waits until ok returns true, and fails the test when progress has not changed for 2 minutes.
+func (f *fleetFixture) awaitProgress(ctx context.Context, what string, progress func() int, ok func() bool) {
 	f.t.Helper()
 	best, since := -1, time.Now()
 	for !ok() {
@@ -266,11 +266,11 @@ func (f *fleetFixture) await(ctx context.Context, what string, progress func() i
 		if ctx.Err() != nil || time.Since(since) > 2*time.Minute {
 			f.t.Fatalf("waited in vain for %s (at %d)", what, best)
 		}
-		pause(ctx, 20*time.Millisecond)
+		pauseFor(ctx, 20*time.Millisecond)
 	}
 }
 
-func pause(ctx context.Context, d time.Duration) {
+func pauseFor(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():
 	case <-time.After(d):
@@ -289,9 +289,9 @@ var program = sync.OnceValues(func() (string, error) {
 // workshop is the folder of the program.
 var workshop string
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
+func TestMain(m *testing.M) { os.Exit(runTests(m)) }
 
-func run(m *testing.M) int {
+func runTests(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "hob-fleet-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -302,14 +302,14 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-func check(t *testing.T, err error) {
+func failOnError(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
 }
 
-func number(env string, def int) int {
+func envNumber(env string, def int) int {
 	if n, err := strconv.Atoi(os.Getenv(env)); err == nil && n > 0 {
 		return n
 	}

@@ -48,8 +48,8 @@ type load struct {
 // TestFleet_AnswersEverythingOnceUnderFaults runs three instances under random faults.
 // HOB_FLEET_MESSAGES, HOB_FLEET_SESSIONS, HOB_FLEET_FAULTS and HOB_FLEET_SEED choose the run.
 func TestFleet_AnswersEverythingOnceUnderFaults(t *testing.T) {
-	messages, sessions, count := number("HOB_FLEET_MESSAGES", 60), number("HOB_FLEET_SESSIONS", 6), number("HOB_FLEET_FAULTS", 4)
-	seed := number("HOB_FLEET_SEED", int(time.Now().UnixNano()%1_000_000))
+	messages, sessions, count := envNumber("HOB_FLEET_MESSAGES", 60), envNumber("HOB_FLEET_SESSIONS", 6), envNumber("HOB_FLEET_FAULTS", 4)
+	seed := envNumber("HOB_FLEET_SEED", int(time.Now().UnixNano()%1_000_000))
 	t.Logf("HOB_FLEET_SEED=%d", seed)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Hour)
 	defer cancel()
@@ -99,8 +99,8 @@ func TestFleet_AnswersEverythingOnceUnderFaults(t *testing.T) {
 			t.Fatalf("instance %s did not start", x.name)
 		}
 	}
-	f.await(ctx, "all replies", f.receiver.Count, func() bool {
-		return !slices.ContainsFunc(l.list(), func(e string) bool { return f.receiver.Replied(e).IsZero() })
+	f.awaitProgress(ctx, "all replies", f.receiver.Count, func() bool {
+		return !slices.ContainsFunc(l.listEvents(), func(e string) bool { return f.receiver.Replied(e).IsZero() })
 	})
 	took := time.Since(began)
 	f.verifyReplies(ctx, l)
@@ -108,12 +108,12 @@ func TestFleet_AnswersEverythingOnceUnderFaults(t *testing.T) {
 	late := f.dropLateSteps(ctx)
 	f.verifySteps()
 	claimed := f.verifyHistory(ctx, l.events)
-	_, _, terms := f.terms(ctx)
+	_, _, terms := f.listTerms(ctx)
 	t.Logf("%d messages in %d sessions, %d faults %v in %s; %d lost leases, %d claims, %d requests to the model (%d of them late), %d effects with unknown outcome, %d copies that the receiver dropped, refused %v",
 		len(l.events), sessions, count, injected, took.Round(time.Second), len(terms), claimed, len(f.steps)+late, late, unknown, f.receiver.Copied, l.refused)
 }
 
-func (l *load) list() (events []string) {
+func (l *load) listEvents() (events []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, e := range l.events {
@@ -126,9 +126,9 @@ func (l *load) list() (events []string) {
 func (f *fleetFixture) sendMessages(ctx context.Context, l *load, session string, gate <-chan struct{}) {
 	n := 0
 	for range gate {
-		pause(ctx, time.Duration(f.intn(400))*time.Millisecond)
+		pauseFor(ctx, time.Duration(f.randomBelow(400))*time.Millisecond)
 		for ctx.Err() == nil {
-			x := f.instances[f.intn(len(f.instances))]
+			x := f.instances[f.randomBelow(len(f.instances))]
 			event, err := x.Send(ctx, "webhook:"+session, fmt.Sprintf("job %s-%d", session, n))
 			if err == nil {
 				l.mu.Lock()
@@ -145,7 +145,7 @@ func (f *fleetFixture) sendMessages(ctx context.Context, l *load, session string
 			l.mu.Lock()
 			l.refused[why]++
 			l.mu.Unlock()
-			pause(ctx, 50*time.Millisecond)
+			pauseFor(ctx, 50*time.Millisecond)
 		}
 		n++
 	}
@@ -153,16 +153,16 @@ func (f *fleetFixture) sendMessages(ctx context.Context, l *load, session string
 
 // injectFault injects one fault and removes it.
 func (f *fleetFixture) injectFault(ctx context.Context, kind string) {
-	pause(ctx, time.Duration(100+f.intn(700))*time.Millisecond)
-	x := f.instances[f.intn(len(f.instances))]
+	pauseFor(ctx, time.Duration(100+f.randomBelow(700))*time.Millisecond)
+	x := f.instances[f.randomBelow(len(f.instances))]
 	began := time.Now()
 	switch kind {
 	case "kill":
 		x.Kill()
-		if f.intn(2) == 0 {
+		if f.randomBelow(2) == 0 {
 			f.awaitEnd(ctx, x)
 		}
-		x.Launch(f.failpoint())
+		x.Launch(f.pickFailpoint())
 	case "suspend":
 		x.Signal(syscall.SIGSTOP)
 		f.awaitEnd(ctx, x)
@@ -171,17 +171,17 @@ func (f *fleetFixture) injectFault(ctx context.Context, kind string) {
 	case "cut off":
 		f.cutOff(ctx, x)
 	case "database":
-		check(f.t, f.server.Stop("QUIT"))
-		pause(ctx, time.Duration(f.intn(1500))*time.Millisecond)
-		check(f.t, f.server.Start(ctx))
+		failOnError(f.t, f.server.Stop("QUIT"))
+		pauseFor(ctx, time.Duration(f.randomBelow(1500))*time.Millisecond)
+		failOnError(f.t, f.server.Start(ctx))
 	case "clock":
 		if !canShiftClock {
 			break
 		}
-		check(f.t, shiftClock(x.PID(), time.Duration(2*f.intn(2)-1)*time.Hour))
-		f.await(ctx, "the refusal of "+x.name+" to work with a wrong clock", func() int { return 0 }, func() bool { return x.Status() == http.StatusServiceUnavailable })
-		pause(ctx, time.Duration(f.intn(int(2*leaseTime.Milliseconds())))*time.Millisecond)
-		check(f.t, shiftClock(x.PID(), 0))
+		failOnError(f.t, shiftClock(x.PID(), time.Duration(2*f.randomBelow(2)-1)*time.Hour))
+		f.awaitProgress(ctx, "the refusal of "+x.name+" to work with a wrong clock", func() int { return 0 }, func() bool { return x.Status() == http.StatusServiceUnavailable })
+		pauseFor(ctx, time.Duration(f.randomBelow(int(2*leaseTime.Milliseconds())))*time.Millisecond)
+		failOnError(f.t, shiftClock(x.PID(), 0))
 	}
 	f.log = append(f.log, fmt.Sprintf("%s %s %s, %s", began.Format("15:04:05.000"), kind, x.name, time.Since(began).Round(time.Millisecond)))
 }
@@ -190,33 +190,33 @@ func (f *fleetFixture) injectFault(ctx context.Context, kind string) {
 func (f *fleetFixture) cutOff(ctx context.Context, x *instance) {
 	switch {
 	case x.net != nil:
-		check(f.t, x.net.setCable(false))
+		failOnError(f.t, x.net.setCable(false))
 		f.awaitEnd(ctx, x)
-		check(f.t, x.net.setCable(true))
+		failOnError(f.t, x.net.setCable(true))
 		return
-	case f.intn(2) == 0:
-		x.proxy.refuse()
+	case f.randomBelow(2) == 0:
+		x.proxy.refuseConns()
 	default:
-		x.proxy.hold()
+		x.proxy.holdBytes()
 	}
 	f.awaitEnd(ctx, x)
-	x.proxy.restore()
+	x.proxy.restoreBytes()
 }
 
-// failpoint returns a failpoint for the next start of an instance, or "".
-func (f *fleetFixture) failpoint() string {
-	if f.intn(2) == 0 {
+// pickFailpoint returns a failpoint for the next start of an instance, or "".
+func (f *fleetFixture) pickFailpoint() string {
+	if f.randomBelow(2) == 0 {
 		return ""
 	}
-	p := failpoints[f.intn(len(failpoints))]
-	return fmt.Sprintf("%s:%d", p.name, 1+f.intn(p.upTo))
+	p := failpoints[f.randomBelow(len(failpoints))]
+	return fmt.Sprintf("%s:%d", p.name, 1+f.randomBelow(p.upTo))
 }
 
 // awaitEnd waits until another instance ended the membership that x has now.
 func (f *fleetFixture) awaitEnd(ctx context.Context, x *instance) {
-	epoch := f.query(ctx, `SELECT epoch FROM instances WHERE name = $1`, x.name)[0][0].(int64)
-	f.await(ctx, "the end of the lease of "+x.name, func() int { return 0 }, func() bool {
-		r := f.query(ctx, `SELECT ended, epoch FROM instances WHERE name = $1`, x.name)[0]
+	epoch := f.queryRows(ctx, `SELECT epoch FROM instances WHERE name = $1`, x.name)[0][0].(int64)
+	f.awaitProgress(ctx, "the end of the lease of "+x.name, func() int { return 0 }, func() bool {
+		r := f.queryRows(ctx, `SELECT ended, epoch FROM instances WHERE name = $1`, x.name)[0]
 		return r[0].(int64) == 1 || r[1].(int64) != epoch
 	})
 }
@@ -236,8 +236,8 @@ func (f *fleetFixture) restartDead() {
 // verifyReplies checks that each message has one reply, in the order of its session.
 func (f *fleetFixture) verifyReplies(ctx context.Context, l *load) {
 	t := f.t
-	f.await(ctx, "the end of all deliveries", func() int { return 0 }, func() bool {
-		return f.query(ctx, `SELECT count(*) FROM outbox WHERE state <> 'sent'`)[0][0].(int64) == 0
+	f.awaitProgress(ctx, "the end of all deliveries", func() int { return 0 }, func() bool {
+		return f.queryRows(ctx, `SELECT count(*) FROM outbox WHERE state <> 'sent'`)[0][0].(int64) == 0
 	})
 	replies := map[string][]daemontest.Delivery{}
 	for _, d := range f.receiver.All() {
@@ -259,11 +259,11 @@ func (f *fleetFixture) verifyReplies(ctx context.Context, l *load) {
 		"replies are out of order": `SELECT count(*) FROM (SELECT i.seq < lag(i.seq) OVER (PARTITION BY o.session ORDER BY o.seq) AS bad
 			FROM outbox o JOIN inbox i ON i.id = o.event WHERE o.kind = 'reply') x WHERE bad`,
 	} {
-		if n := f.query(ctx, query)[0][0].(int64); n != 0 {
+		if n := f.queryRows(ctx, query)[0][0].(int64); n != 0 {
 			t.Errorf("%d %s, want none", n, what)
 		}
 	}
-	if n := f.query(ctx, `SELECT count(*) FROM inbox WHERE kind = 'message'`)[0][0].(int64); n != int64(len(l.events)) {
+	if n := f.queryRows(ctx, `SELECT count(*) FROM inbox WHERE kind = 'message'`)[0][0].(int64); n != int64(len(l.events)) {
 		t.Errorf("%d messages in the database, want %d", n, len(l.events))
 	}
 }
@@ -295,7 +295,7 @@ func (f *fleetFixture) verifyEffects(l *load) (unknown int) {
 // after it was resumed, before it joined again. No check of the lease can be so close to the request
 // that this cannot happen. The answers are not used, as the claims show.
 func (f *fleetFixture) dropLateSteps(ctx context.Context) (late int) {
-	names, joined, ended := f.terms(ctx)
+	names, joined, ended := f.listTerms(ctx)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	before := len(f.steps)

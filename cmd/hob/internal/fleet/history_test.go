@@ -41,19 +41,19 @@ type claim struct {
 	holder, actor    int64 // epochs; the actor is 0 if it is not known
 }
 
-// claims returns the changes of states, in the order of the database.
-func (f *fleetFixture) claims(ctx context.Context) (out []claim) {
-	for _, r := range f.query(ctx, `SELECT at, coalesce(pg_xact_commit_timestamp(xmin), at), event, session, was, state, holder, coalesce(actor, 0) FROM test_claims ORDER BY seq`) {
+// listClaims returns the changes of states, in the order of the database.
+func (f *fleetFixture) listClaims(ctx context.Context) (out []claim) {
+	for _, r := range f.queryRows(ctx, `SELECT at, coalesce(pg_xact_commit_timestamp(xmin), at), event, session, was, state, holder, coalesce(actor, 0) FROM test_claims ORDER BY seq`) {
 		out = append(out, claim{r[0].(time.Time), r[1].(time.Time), r[2].(string), r[3].(string), r[4].(string), r[5].(string), r[6].(int64), r[7].(int64)})
 	}
 	return out
 }
 
-// terms returns the name of the instance for each epoch, and the times at which the epoch began and ended.
-func (f *fleetFixture) terms(ctx context.Context) (names map[int64]string, began, ended map[int64]time.Time) {
+// listTerms returns the name of the instance for each epoch, and the times at which the epoch began and ended.
+func (f *fleetFixture) listTerms(ctx context.Context) (names map[int64]string, began, ended map[int64]time.Time) {
 	names, began, ended = map[int64]string{}, map[int64]time.Time{}, map[int64]time.Time{}
 	present := map[string]int64{}
-	for _, r := range f.query(ctx, `SELECT at, name, epoch, ended FROM test_terms ORDER BY seq`) {
+	for _, r := range f.queryRows(ctx, `SELECT at, name, epoch, ended FROM test_terms ORDER BY seq`) {
 		at, name, epoch := r[0].(time.Time), r[1].(string), r[2].(int64)
 		if names[epoch] == "" {
 			names[epoch], began[epoch] = name, at
@@ -117,13 +117,13 @@ var sessionModel = porcupine.Model{
 // verifyHistory checks the claims of all sessions together with the requests to the model. events maps the
 // keys of messages to events.
 func (f *fleetFixture) verifyHistory(ctx context.Context, events map[string]string) (claimed int) {
-	names, _, ended := f.terms(ctx)
+	names, _, ended := f.listTerms(ctx)
 	var ops []porcupine.Operation
 	add := func(a action, began, done time.Time) {
 		ops = append(ops, porcupine.Operation{ClientId: 0, Input: a, Call: began.UnixMicro(), Return: max(done.UnixMicro(), began.UnixMicro())})
 	}
 	sessions := map[string]string{} // by event
-	for _, c := range f.claims(ctx) {
+	for _, c := range f.listClaims(ctx) {
 		a := action{session: c.session, event: c.event, epoch: cmp.Or(c.actor, c.holder)}
 		sessions[c.event] = c.session
 		switch {
@@ -161,15 +161,15 @@ func (f *fleetFixture) verifyHistory(ctx context.Context, events map[string]stri
 			continue
 		}
 		f.t.Errorf("the claims of session %s are %s; %d operations", part[0].Input.(action).session, res, len(part))
-		for _, o := range unexplained(part, info) {
+		for _, o := range unexplainedPart(part, info) {
 			f.t.Logf("%s to %s: %+v", time.UnixMicro(o.Call).Format("05.000000"), time.UnixMicro(o.Return).Format("05.000000"), o.Input)
 		}
 	}
 	return claimed
 }
 
-// unexplained returns the operations around the first one that the longest explanation does not contain.
-func unexplained(part []porcupine.Operation, info porcupine.LinearizationInfo) []porcupine.Operation {
+// unexplainedPart returns the operations around the first one that the longest explanation does not contain.
+func unexplainedPart(part []porcupine.Operation, info porcupine.LinearizationInfo) []porcupine.Operation {
 	longest := 0
 	for _, p := range info.PartialLinearizations() {
 		for _, l := range p {

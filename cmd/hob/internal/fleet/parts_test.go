@@ -26,9 +26,9 @@ func TestFleet_SendsWhereTheSecretIs(t *testing.T) {
 	f := newFleet(t, fleetOptions{size: 2, seed: 1, noSecret: []string{"b"}})
 	for n := 0; ; n++ {
 		event, err := f.instances[1].Send(t.Context(), "webhook:s", fmt.Sprintf("say s0-%d", n))
-		check(t, err)
-		f.await(t.Context(), "the reply", f.receiver.Count, func() bool { return !f.receiver.Replied(event).IsZero() })
-		if slices.Contains(f.claimers(t.Context(), event), "b") {
+		failOnError(t, err)
+		f.awaitProgress(t.Context(), "the reply", f.receiver.Count, func() bool { return !f.receiver.Replied(event).IsZero() })
+		if slices.Contains(f.listClaimers(t.Context(), event), "b") {
 			break
 		}
 	}
@@ -43,23 +43,23 @@ func TestFleet_FollowsItsClock(t *testing.T) {
 	}
 	f := newFleet(t, fleetOptions{size: 1})
 	x := f.instances[0]
-	epoch := f.query(t.Context(), `SELECT epoch FROM instances WHERE name = 'a'`)[0][0].(int64)
-	check(t, shiftClock(x.PID(), 10*leaseTime))
-	f.await(t.Context(), "another membership", func() int { return 0 }, func() bool {
-		return f.query(t.Context(), `SELECT epoch FROM instances WHERE name = 'a'`)[0][0].(int64) > epoch
+	epoch := f.queryRows(t.Context(), `SELECT epoch FROM instances WHERE name = 'a'`)[0][0].(int64)
+	failOnError(t, shiftClock(x.PID(), 10*leaseTime))
+	f.awaitProgress(t.Context(), "another membership", func() int { return 0 }, func() bool {
+		return f.queryRows(t.Context(), `SELECT epoch FROM instances WHERE name = 'a'`)[0][0].(int64) > epoch
 	})
 	if !x.AwaitReady() {
 		t.Fatal("the daemon ended")
 	}
 	f.expectReply(x, "say s0-1")
-	check(t, shiftClock(x.PID(), -time.Hour))
-	f.await(t.Context(), "an outage", func() int { return 0 }, func() bool { return x.Status() == http.StatusServiceUnavailable })
+	failOnError(t, shiftClock(x.PID(), -time.Hour))
+	f.awaitProgress(t.Context(), "an outage", func() int { return 0 }, func() bool { return x.Status() == http.StatusServiceUnavailable })
 	_, err := x.Send(t.Context(), "webhook:s", "say s0-2")
 	if s, ok := errors.AsType[*daemontest.StatusError](err); !ok || s.Code != http.StatusServiceUnavailable ||
 		!strings.Contains(s.Text, "the clock of this machine is 1h0m0s away") || !strings.Contains(s.Text, "enable NTP") {
 		t.Errorf("a message to an instance with a wrong clock: %v, want 503 with the cause and the remedy", err)
 	}
-	check(t, shiftClock(x.PID(), 0))
+	failOnError(t, shiftClock(x.PID(), 0))
 	if !x.AwaitReady() {
 		t.Fatal("the daemon ended")
 	}
@@ -70,8 +70,8 @@ func TestFleet_FollowsItsClock(t *testing.T) {
 func (f *fleetFixture) expectReply(x *instance, text string) {
 	f.t.Helper()
 	event, err := x.Send(f.t.Context(), "webhook:s", text)
-	check(f.t, err)
-	f.await(f.t.Context(), "the reply", f.receiver.Count, func() bool { return !f.receiver.Replied(event).IsZero() })
+	failOnError(f.t, err)
+	f.awaitProgress(f.t.Context(), "the reply", f.receiver.Count, func() bool { return !f.receiver.Replied(event).IsZero() })
 }
 
 // A command that works without a daemon does not appear as an instance, and a database that is away is
@@ -83,13 +83,13 @@ func TestFleet_StatusWithoutDaemon(t *testing.T) {
 	var err error
 	for range 2 { // the first command has ended when the second one lists the instances
 		out, err = f.instances[1].Run("fleet", "status")
-		check(t, err)
+		failOnError(t, err)
 	}
 	if lines := strings.Split(strings.TrimSpace(out), "\n"); len(lines) != 3 || !strings.Contains(lines[1], " live ") || !strings.Contains(lines[2], " ended ") {
 		t.Errorf("fleet status without a daemon lists %q, want the live instance a and the ended instance b", out)
 	}
-	check(t, f.server.Stop("QUIT"))
-	f.instances[1].proxy.refuse()
+	failOnError(t, f.server.Stop("QUIT"))
+	f.instances[1].proxy.refuseConns()
 	out, err = f.instances[1].Run("task", "list")
 	if err == nil || !strings.Contains(out, "cannot be reached") || !strings.Contains(out, "start the database server") {
 		t.Errorf("task list while the database is away: %v, %q; want the cause and the remedy", err, out)
@@ -100,16 +100,16 @@ func TestFleet_StatusWithoutDaemon(t *testing.T) {
 // accepts the unit, and the compose file defines what it names.
 func TestFleet_FilesOfThePageAreValid(t *testing.T) {
 	page, err := os.ReadFile("../../../../docs/fleet.md")
-	check(t, err)
+	failOnError(t, err)
 	files := map[string]string{}
 	for _, m := range regexp.MustCompile("(?s)```([a-z]+)\n(.*?)```").FindAllStringSubmatch(string(page), -1) {
 		files[m[1]] = m[2]
 	}
 	bin, err := program()
-	check(t, err)
+	failOnError(t, err)
 	t.Run("config.toml", func(t *testing.T) {
 		server := storetest.NewServer(t)
-		check(t, server.Exec(t.Context(), "postgres", "CREATE DATABASE "+database))
+		failOnError(t, server.Exec(t.Context(), "postgres", "CREATE DATABASE "+database))
 		x := daemontest.New(t, bin, t.TempDir())
 		x.Env = []string{"HOB_STORE=" + server.URL(database)}
 		x.Configure(files["toml"] + "[web]\nlisten = \"" + x.Addr + "\"\n")
@@ -126,7 +126,7 @@ func TestFleet_FilesOfThePageAreValid(t *testing.T) {
 			t.Skip(err)
 		}
 		unit := filepath.Join(t.TempDir(), "hob.service")
-		check(t, os.WriteFile(unit, []byte(strings.ReplaceAll(files["ini"], "/usr/local/bin/hob", bin)), 0o600))
+		failOnError(t, os.WriteFile(unit, []byte(strings.ReplaceAll(files["ini"], "/usr/local/bin/hob", bin)), 0o600))
 		cmd := exec.Command("systemd-analyze", "verify", "--user", unit)
 		cmd.Env = append(os.Environ(), "XDG_RUNTIME_DIR="+t.TempDir())
 		out, err := cmd.CombinedOutput()
@@ -143,7 +143,7 @@ func TestFleet_FilesOfThePageAreValid(t *testing.T) {
 			}
 			Secrets, Volumes map[string]any
 		}
-		check(t, yaml.Unmarshal([]byte(files["yaml"]), &c))
+		failOnError(t, yaml.Unmarshal([]byte(files["yaml"]), &c))
 		db := c.Services["db"]
 		if !strings.HasPrefix(db.Image, "postgres:") || len(db.Volumes) == 0 || len(db.Secrets) == 0 {
 			t.Errorf("service db is %+v, want an image of PostgreSQL with a volume and a secret", db)

@@ -35,30 +35,30 @@ func newProxy(t *testing.T, ln net.Listener, target string) *proxy {
 	})
 	t.Cleanup(func() {
 		_ = ln.Close()
-		p.restore()
+		p.restoreBytes()
 		p.dropConns()
 		p.wg.Wait()
 	})
 	return p
 }
 
-// hold stops all bytes. They arrive late, after restore, as over a network that lost packets.
-func (p *proxy) hold() {
+// holdBytes stops all bytes. They arrive late, after restore, as over a network that lost packets.
+func (p *proxy) holdBytes() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.open = make(chan struct{})
 }
 
-// refuse breaks all connections and accepts no new ones.
-func (p *proxy) refuse() {
+// refuseConns breaks all connections and accepts no new ones.
+func (p *proxy) refuseConns() {
 	p.mu.Lock()
 	p.refuses = true
 	p.mu.Unlock()
 	p.dropConns()
 }
 
-// restore lets bytes pass again.
-func (p *proxy) restore() {
+// restoreBytes lets bytes pass again.
+func (p *proxy) restoreBytes() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.refuses = false
