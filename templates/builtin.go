@@ -32,6 +32,15 @@ func Builtins() ([]*Template, error) {
 	return out, nil
 }
 
+// BuiltinNames returns the names of the built-in templates, sorted.
+func BuiltinNames() (out []string) {
+	list, _ := fs.ReadDir(builtins, "builtin") // embedded, so it never fails
+	for _, d := range list {
+		out = append(out, d.Name())
+	}
+	return out
+}
+
 // IsBuiltin reports whether name is the name of a built-in template.
 func IsBuiltin(name string) bool {
 	if CheckName(name) != nil {

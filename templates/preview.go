@@ -17,7 +17,7 @@ func (p *Plan) Lines() (out []string) {
 			out = append(out, fmt.Sprintf("%s stays %s; the template would set %s, and %s", s.Key, s.Was, now, s.Stays))
 		case s.Yours && s.Was != now:
 			out = append(out, fmt.Sprintf("yours: you set %s to %s; it becomes %s, and reset restores your value", s.Key, s.Was, now))
-		default:
+		case s.Was != now: // a value that stays the same is no change
 			out = append(out, fmt.Sprintf("sets %s to %s (now %s)", s.Key, now, s.Was))
 		}
 	}

@@ -59,7 +59,7 @@ const lost = find('#lost'), lostText = lost.textContent;
 function showConnection(live, ended) {
   const state = find('#state');
   state.dataset.state = live ? 'live' : 'away';
-  state.textContent = live ? 'Online' : 'Offline';
+  state.textContent = live ? 'Connected' : 'Not connected';
   lost.textContent = ended ? 'Your login has ended. Run hob open in a terminal, and reload this page. Your input is kept.' : lostText;
   lost.hidden = live;
 }

@@ -81,6 +81,8 @@ type ConfigChange struct {
 	What   string `json:"what"`
 	Before string `json:"before"`
 	After  string `json:"after"`
+	// Apply restarts Hob with the new configuration when no turn is running.
+	Apply bool `json:"apply,omitempty"`
 }
 
 // Status is Hob's status.

@@ -113,6 +113,12 @@ func (sv *Service) ConfigChanged(ctx context.Context, ch api.ConfigChange) error
 	if c := sv.o.Revisions; !c.Names(ch.Before) || !c.Names(ch.After) {
 		return fmt.Errorf("%w: the configurations before and after the change are no longer stored", api.ErrInvalid)
 	}
+	if ch.Apply {
+		sv.ApplyConfig()
+	}
+	if ch.Before == ch.After {
+		return nil
+	}
 	u := tools.NewUndo("restore the configuration from before this change: "+ch.What, config.RevisionChange{Before: ch.Before, After: ch.After})
 	return Classify(sv.o.Undo.Journal(ctx, config.ChangeTool, "Changed the configuration: "+ch.What, u))
 }

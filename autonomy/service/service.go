@@ -93,6 +93,8 @@ type Options struct {
 	Restart func()
 	// Problems lists the faults that other parts of the process work around.
 	Problems func(ctx context.Context) []api.Problem
+	// Accounts signs in to new mail accounts.
+	Accounts AccountAdder
 	// CheckConfig finds the mistakes in a configuration that only the drivers can detect.
 	CheckConfig func(ctx context.Context, c *config.Config) error
 	// SettingChecks are the checks of hob config set that only the drivers know.

@@ -113,20 +113,25 @@ func (sv *Service) SaveSetting(ctx context.Context, key, old, value string) (api
 	case ch.Old != old:
 		return api.SettingChange{}, fmt.Errorf("%w: %s was changed in the meantime; check the value again", api.ErrConflict, key)
 	}
+	return ch, sv.saveValues(ctx, key, config.Value{Key: key, Value: value})
+}
+
+// saveValues writes values into the configuration, journals the change for undo, and restarts Hob to
+// apply it. The caller holds sv.saving.
+func (sv *Service) saveValues(ctx context.Context, what string, values ...config.Value) error {
 	copies := sv.o.Revisions
 	before, err := copies.Keep()
 	if err != nil {
-		return api.SettingChange{}, err
+		return err
 	}
-	if _, err := config.Set(copies.Path, key, value, sv.o.SettingChecks...); err != nil {
-		return api.SettingChange{}, fmt.Errorf("%w: %w", api.ErrInvalid, err)
+	if _, err := config.SetAll(copies.Path, values, sv.o.SettingChecks...); err != nil {
+		return fmt.Errorf("%w: %w", api.ErrInvalid, err)
 	}
 	after, err := copies.Keep()
 	if err != nil || after == before {
-		return ch, err
+		return err
 	}
-	sv.ApplyConfig()
-	return ch, sv.ConfigChanged(ctx, api.ConfigChange{What: key, Before: before, After: after})
+	return sv.ConfigChanged(ctx, api.ConfigChange{What: what, Before: before, After: after, Apply: true})
 }
 
 // ApplySettings implements api.Settings.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"hob/autonomy/api"
 	"hob/autonomy/config"
 	"hob/autonomy/turn/prompt"
 	"hob/channels"
@@ -33,31 +34,37 @@ func OpenTemplates(p system.Paths, store templates.ResourceStore) (*templates.In
 	})
 }
 
-// templateStore implements templates.ResourceStore for the tray.
-type templateStore struct{ *Service }
+// templateStore implements templates.ResourceStore for the tray and the page.
+type templateStore struct {
+	*Service
+
+	origin string
+}
 
 // Reconcile implements templates.ResourceStore.
 func (s templateStore) Reconcile(ctx context.Context, w templates.DesiredState) (templates.ApplyResult, error) {
-	return s.applyTemplate(ctx, w, TrayOrigin)
+	return s.applyTemplate(ctx, w, s.origin)
 }
 
-// withTemplatePlan runs fn with the plan of applying a template, while nothing else can change
-// templates.
-func (a TrayAssistant) withTemplatePlan(ctx context.Context, name string, fn func(h *templates.Installation, p *templates.Plan, t *templates.Template) error) error {
-	paths := a.service().o.Paths
+// withTemplatePlan runs fn with the plan of applying a built-in template, or of resetting the active
+// one if name is "", while nothing else can change templates. t is nil for a reset.
+func (sv *Service) withTemplatePlan(ctx context.Context, name, origin string, fn func(h *templates.Installation, p *templates.Plan, t *templates.Template) error) error {
+	paths := sv.o.Paths
 	lock, err := system.Acquire(ctx, filepath.Join(paths.TemplateState(), "lock"), system.RoleCLI)
 	if err != nil {
 		return fmt.Errorf("another command is changing templates: %w", err)
 	}
 	defer func() { _ = lock.Release() }() // the end of the process also releases the lock
-	t, err := templates.Registry{Dir: paths.TemplatesDir()}.Find(name)
-	if err != nil {
-		return err
+	var t *templates.Template
+	if name != "" {
+		if t, err = (templates.Registry{Dir: paths.TemplatesDir()}).Find(name); err != nil {
+			return err
+		}
+		if t.Origin != templates.Builtin {
+			return fmt.Errorf("%s is not built in, so read it before you apply it; run: hob template use %s", name, name)
+		}
 	}
-	if t.Origin != templates.Builtin {
-		return fmt.Errorf("%s is not built in, so read it before you apply it; run: hob template use %s", name, name)
-	}
-	h, err := OpenTemplates(paths, templateStore{a.service()})
+	h, err := OpenTemplates(paths, templateStore{sv, origin})
 	if err != nil {
 		return err
 	}
@@ -71,10 +78,15 @@ func (a TrayAssistant) withTemplatePlan(ctx context.Context, name string, fn fun
 	return fn(h, p, t)
 }
 
-// previewLines describes everything that applying a built-in template changes.
+// previewLines describes everything that applying a built-in template changes, or a reset if t is nil.
 func previewLines(p *templates.Plan, t *templates.Template) []string {
-	out := []string{t.Description}
-	if p.Was != "" && p.Was != t.Name {
+	var out []string
+	if t == nil {
+		out = append(out, "ends "+p.Was)
+	} else {
+		out = append(out, t.Description)
+	}
+	if t != nil && p.Was != "" && p.Was != t.Name {
 		out = append(out, "replaces "+p.Was)
 	}
 	if n := p.Soul.ChangedLines(); n > 0 {
@@ -85,11 +97,66 @@ func previewLines(p *templates.Plan, t *templates.Template) []string {
 
 // PreviewTemplate implements tray.Assistant.
 func (a TrayAssistant) PreviewTemplate(ctx context.Context, name string) (lines []string, err error) {
-	err = a.withTemplatePlan(ctx, name, func(_ *templates.Installation, p *templates.Plan, t *templates.Template) error {
+	err = a.service().withTemplatePlan(ctx, name, TrayOrigin, func(_ *templates.Installation, p *templates.Plan, t *templates.Template) error {
 		lines = previewLines(p, t)
 		return nil
 	})
 	return lines, err
+}
+
+// Templates implements api.PageSetup. Templates that cannot be read are left out.
+func (sv *Service) Templates(context.Context) ([]api.Template, error) {
+	list, err := templates.Registry{Dir: sv.o.Paths.TemplatesDir()}.List()
+	if err != nil {
+		return nil, err
+	}
+	used, err := templates.InUse(sv.o.Paths.TemplateState())
+	if err != nil && !errors.Is(err, templates.ErrNoneInUse) {
+		return nil, err
+	}
+	var out []api.Template
+	for _, t := range list {
+		if t.Err == nil {
+			out = append(out, api.Template{Name: t.Name, Description: t.Description, InUse: t.Name == used.Name, Builtin: t.Origin == templates.Builtin})
+		}
+	}
+	return out, nil
+}
+
+// PreviewTemplate implements api.PageSetup.
+func (sv *Service) PreviewTemplate(ctx context.Context, name string) (lines []string, err error) {
+	err = sv.withTemplatePlan(ctx, name, PageOrigin, func(_ *templates.Installation, p *templates.Plan, t *templates.Template) error {
+		lines = previewLines(p, t)
+		return nil
+	})
+	return lines, classifyTemplate(err)
+}
+
+// UseTemplate implements api.PageSetup.
+func (sv *Service) UseTemplate(ctx context.Context, name string, preview []string) error {
+	return classifyTemplate(sv.withTemplatePlan(ctx, name, PageOrigin, func(h *templates.Installation, p *templates.Plan, t *templates.Template) error {
+		if !slices.Equal(previewLines(p, t), preview) {
+			return errNewPreview
+		}
+		if _, _, err := h.Apply(ctx, p); err != nil {
+			return err
+		}
+		if p.Config.Diff != "" {
+			sv.ApplyConfig()
+		}
+		return nil
+	}))
+}
+
+// classifyTemplate converts the errors of templates to the error classes of the API.
+func classifyTemplate(err error) error {
+	switch {
+	case errors.Is(err, templates.ErrNotFound), errors.Is(err, templates.ErrNoneInUse):
+		return fmt.Errorf("%w: %w", api.ErrNotFound, err)
+	case errors.Is(err, errNewPreview), errors.Is(err, templates.ErrChanged):
+		return fmt.Errorf("%w: %w", api.ErrConflict, err)
+	}
+	return err
 }
 
 // errNewPreview means that a template would change something else than its preview said.
@@ -104,7 +171,7 @@ func (a TrayAssistant) SwitchTemplate(ctx context.Context, name string, preview 
 	if a.isTooQuick(shown) {
 		return "", channels.ErrQuick
 	}
-	err = a.withTemplatePlan(ctx, name, func(h *templates.Installation, p *templates.Plan, t *templates.Template) error {
+	err = a.service().withTemplatePlan(ctx, name, TrayOrigin, func(h *templates.Installation, p *templates.Plan, t *templates.Template) error {
 		if !slices.Equal(previewLines(p, t), preview) {
 			return errNewPreview
 		}

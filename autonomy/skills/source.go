@@ -158,3 +158,20 @@ func shortList(list []string) string {
 	}
 	return strings.Join(out, ", ") + more
 }
+
+// Write returns a new skill with the given instructions. If text begins with front matter, it is a
+// complete SKILL.md file, and name and description are not used.
+func Write(name, description, text string) (*Candidate, error) {
+	text = strings.ReplaceAll(strings.TrimSpace(text), "\r\n", "\n") + "\n"
+	if !strings.HasPrefix(text, frontLine+"\n") {
+		if strings.TrimSpace(text) == "" {
+			return nil, fmt.Errorf("%w: the instructions are empty; write what Hob should do", ErrInvalid)
+		}
+		// A quoted string of Go without escapes for other characters is one of YAML, too.
+		text = fmt.Sprintf("%[1]s\nname: %[2]q\ndescription: %[3]q\n%[1]s\n%[4]s", frontLine, strings.TrimSpace(name), strings.TrimSpace(description), text)
+	}
+	return newCandidate(tree{manifestFile: newTreeFile([]byte(text), false)}, "", "the page")
+}
+
+// frontLine begins and ends front matter.
+const frontLine = "---"

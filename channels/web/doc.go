@@ -43,6 +43,7 @@ type Backend interface {
 	api.Notices
 	api.Sessions
 	api.Settings
+	api.PageSetup
 	api.Skills
 	api.Tasks
 	api.Timeline

@@ -23,6 +23,7 @@ func (d *Dashboard) channelsPage() page {
 			"pair": d.pairAccount, "unpair": d.unpairAccount, "test": d.testChannel,
 			"test-server": d.testServer, "trust-server": d.trustServer,
 		},
+		saves: map[string]action{"account": d.addAccount, "skill": d.addSkill},
 		commands: []command{
 			{"Pair an account", "/channels"}, {"Connect a mail account", "/channels#mail"}, {"See MCP servers", "/channels#servers"}, {"Add a skill", "/channels#skills"},
 		},
@@ -57,30 +58,22 @@ func (d *Dashboard) showChannels(r *request) (g.Node, error) {
 	}
 	return h.Div(
 		h.Class("stack"),
+		d.renderRestart(r),
 		cardSection("Channels", h.Ul(h.Class("list"), g.Map(used, func(c api.Channel) g.Node { return renderChannel(r, c) }))),
 		g.Iff(len(unused) > 0, func() g.Node { return renderUnused(unused) }),
-		renderMail(accounts),
+		d.renderMail(r, accounts),
+		d.renderSkills(r, skills),
 		servers,
-		renderSkills(r, skills),
 	), nil
 }
 
-// renderMail lists the mail and calendar accounts, and says how to connect one. The password belongs
-// into the terminal, where Hob tests it before it stores it.
-func renderMail(accounts []api.MailAccount) g.Node {
+// renderMail lists the mail and calendar accounts, with a form that connects one.
+func (d *Dashboard) renderMail(r *request, accounts []api.MailAccount) g.Node {
 	return h.Section(
 		h.Class("card"), h.ID("mail"), h.H2(g.Text("Mail and calendars")),
 		g.Iff(len(accounts) > 0, func() g.Node { return h.Ul(h.Class("list"), g.Map(accounts, renderMailAccount)) }),
-		h.P(g.Text(connectPrompt(len(accounts))), h.Code(g.Text("hob account add ADDRESS"))),
-		h.P(h.Class("soft small"), g.Text("Hob finds the servers, asks for the password and signs in. "), h.A(h.Href("/health"), g.Text("Health")), g.Text(" shows whether your accounts work.")),
+		d.renderAccountForm(r, len(accounts) == 0),
 	)
-}
-
-func connectPrompt(accounts int) string {
-	if accounts > 0 {
-		return "Connect another account in a terminal: "
-	}
-	return "Connect an account in a terminal: "
 }
 
 // renderMailAccount shows one account with its servers, and what it lacks.
@@ -271,12 +264,12 @@ func renderChangedTools(r *request, server string, list []api.MCPTool) g.Node {
 	)
 }
 
-// renderSkills shows the skills with their trust. Trusting one is left to the terminal, where its
-// complete text and the findings of the scan are shown.
-func renderSkills(r *request, list []api.Skill) g.Node {
+// renderSkills shows the skills with their trust, and a form that adds one. Trusting a suspicious one is
+// left to the terminal, where its complete text and the findings of the scan are shown.
+func (d *Dashboard) renderSkills(r *request, list []api.Skill) g.Node {
 	return h.Section(
 		h.Class("card"), h.ID("skills"), h.H2(g.Text("Skills")),
-		g.If(len(list) == 0, emptyState("No skills", "Add one in a terminal: hob skill add FOLDER. The format: hob skill add --help")),
+		h.P(h.Class("soft small"), g.Text("A skill tells a language model in words how to do something for you. The model reads it when your message matches. The built-in brain reads no skills.")),
 		h.Ul(h.Class("list"), g.Map(list, func(s api.Skill) g.Node {
 			kind, next := badgeWarn, "hob skill show "+s.Name+", then: hob skill trust "+s.Name
 			switch s.State {
@@ -304,6 +297,7 @@ func renderSkills(r *request, list []api.Skill) g.Node {
 				g.If(next != "", h.P(h.Class("meta"), h.Strong(g.Text("Review it: ")), plainText(next))),
 			)
 		})),
+		d.renderSkillForm(r, len(list) == 0),
 	)
 }
 

@@ -252,7 +252,7 @@ func (d *Dashboard) renderLimits(r *request) (g.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	pending := renderPending(r, slices.DeleteFunc(slices.Clone(all), func(s api.Setting) bool { return sectionOf(s.Key) != "budget" }))
+	pending := d.renderPending(r, slices.DeleteFunc(slices.Clone(all), func(s api.Setting) bool { return sectionOf(s.Key) != "budget" }))
 	var rows g.Group
 	for _, key := range []string{"budget.daily_usd", "budget.monthly_usd", "budget.daily_tokens", "budget.warn_at"} {
 		at := slices.IndexFunc(all, func(s api.Setting) bool { return s.Key == key })

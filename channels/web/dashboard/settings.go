@@ -20,12 +20,16 @@ import (
 // safety, and undoes the last change. For all other keys it shows the command (docs/incidents.md, I3).
 func (d *Dashboard) settingsPage() page {
 	return page{
-		path: "/settings", title: "Settings", about: "Check a new value here, then save it. Hob restarts to apply it. What decides what Hob may do can be saved only in a terminal.",
+		path: "/settings", title: "Settings", about: "Quiet hours, the template and every other setting. Hob restarts to apply a change.",
 		icon: "M4 7h9M17 7h3M4 17h3M11 17h9M15 5v4M9 15v4", show: d.showSettings,
-		views:    map[string]func(*request) (g.Node, error){"change": d.showChange},
-		actions:  map[string]action{"check": d.checkSetting},
-		saves:    map[string]action{"save": d.saveSetting, "apply": d.applySettings},
-		commands: []command{{"Change the model", settingLink("agent.model")}, {"Set quiet hours", "/settings?q=quiet"}, {"See all settings", "/settings?q=&section="}},
+		views:   map[string]func(*request) (g.Node, error){"change": d.showChange, "template": d.showTemplate},
+		actions: map[string]action{"check": d.checkSetting},
+		saves: map[string]action{
+			"save": d.saveSetting, "apply": d.applySettings, "quiet": d.saveQuietHours, "use-template": d.useTemplate,
+		},
+		commands: []command{
+			{"Change the model", settingLink("agent.model")}, {"Set quiet hours", "/settings#quiet"}, {"Use another template", "/settings#templates"}, {"See all settings", "/settings?q=&section="},
+		},
 	}
 }
 
@@ -49,6 +53,10 @@ func (d *Dashboard) showSettings(r *request) (g.Node, error) {
 	if err != nil {
 		return nil, err
 	}
+	first, err := d.renderFirstSettings(r)
+	if err != nil {
+		return nil, err
+	}
 	var sections []option
 	for _, s := range all {
 		if name := sectionOf(s.Key); !slices.ContainsFunc(sections, func(o option) bool { return o.value == name }) {
@@ -64,27 +72,26 @@ func (d *Dashboard) showSettings(r *request) (g.Node, error) {
 		section = ""
 		found = findSettings(all, section, words)
 	}
-	return g.Group{
+	return h.Div(
+		h.Class("stack"),
+		d.renderPending(r, all),
+		last,
+		first,
 		h.Form(
-			h.Class("filters"), h.Method("get"), h.Action("/settings"),
+			h.ID("find"), h.Class("filters"), h.Method("get"), h.Action("/settings#find"),
 			labeledField("Find", h.Input(h.Type("search"), h.Name("q"), h.Value(r.queryValue("q")), h.MaxLength("100"))),
 			labeledField("Section", selectBox("section", section, append([]option{{"", "All sections"}}, sections...)...)),
 			h.Button(h.Type("submit"), g.Text("Show")),
 		),
-		h.Div(
-			h.Class("stack"),
-			renderPending(r, all),
-			last,
-			h.Section(
-				h.Class("card"), h.H2(plainText(capitalizeFirst(cmp.Or(section, "Settings"))), h.Span(h.Class("soft small"), g.Text(countOf(len(found), "key", "keys")))),
-				g.If(len(found) == 0, emptyState("No match", "Try other words, or all sections.")),
-				h.Ul(h.Class("list"), g.Map(found, renderSetting)),
-			),
-			g.If(len(words) == 0, cardSection("In a terminal", h.Dl(h.Class("facts"), g.Map(terminalCommands(), func(c terminalCommand) g.Node {
-				return g.Group{h.Dt(g.Text(c.title)), h.Dd(h.Code(g.Text(c.command)))}
-			})))),
+		h.Section(
+			h.Class("card"), h.H2(plainText(capitalizeFirst(cmp.Or(section, "Settings"))), h.Span(h.Class("soft small"), g.Text(countOf(len(found), "key", "keys")))),
+			g.If(len(found) == 0, emptyState("No match", "Try other words, or all sections.")),
+			h.Ul(h.Class("list"), g.Map(found, renderSetting)),
 		),
-	}, nil
+		g.If(len(words) == 0, cardSection("In a terminal", h.Dl(h.Class("facts"), g.Map(terminalCommands(), func(c terminalCommand) g.Node {
+			return g.Group{h.Dt(g.Text(c.title)), h.Dd(h.Code(g.Text(c.command)))}
+		})))),
+	), nil
 }
 
 // terminalCommand is a command for settings that the page does not change.
@@ -93,14 +100,10 @@ type terminalCommand struct{ prefix, title, command string }
 // terminalCommands lists what new users look for on the page Settings. A prefix is the beginning of keys.
 func terminalCommands() []terminalCommand {
 	return []terminalCommand{
-		{"notify.quiet_hours.", "Quiet hours", "hob setup quiet"},
-		{"accounts.", "Mail and calendars", "hob account add ADDRESS"},
 		{"providers.", "Models", "hob setup brain"},
 		{"channels.", "Channels", "hob channel add NAME"},
 		{"agents.", "Agents", "hob agent new NAME"},
 		{"mcp.servers.", "MCP servers", "hob mcp add NAME"},
-		{"templates.", "Templates", "hob template list"},
-		{"skills.", "Skills", "hob skill add FOLDER"},
 		{"secrets.", "Passwords and keys", "hob secret set NAME"},
 	}
 }
@@ -115,6 +118,28 @@ func commandFor(key string) string {
 	return "hob config path"
 }
 
+// formFor returns the address of the form that changes a key whose section may occur several times, or
+// "" if there is none.
+func formFor(key string) string {
+	switch sectionOf(key) {
+	case "accounts":
+		return "/channels#mail"
+	case "notify":
+		if strings.HasPrefix(key, "notify.quiet_hours.") {
+			return "/settings#quiet"
+		}
+	}
+	return ""
+}
+
+// changeLink returns the address at which a key is changed, or "" if the page cannot change it.
+func changeLink(s api.Setting) string {
+	if s.Many {
+		return formFor(s.Key)
+	}
+	return settingLink(s.Key)
+}
+
 // renderSetting shows one key with its value and its help.
 func renderSetting(s api.Setting) g.Node {
 	return h.Li(
@@ -123,8 +148,8 @@ func renderSetting(s api.Setting) g.Node {
 		g.If(s.Set, stateBadge(badgeAccent, "changed")),
 		g.If(s.Pending != "", stateBadge(badgeSoft, "not applied yet")),
 		g.If(!s.Many, h.Span(h.Class("value num"), plainText(describeValue(s)))),
-		g.If(s.Many, h.Span(h.Class("soft small"), h.Code(g.Text(commandFor(s.Key))))),
-		g.If(!s.Many && !s.Secret, h.Span(h.Class("acts small"), h.A(h.Class("button small"), h.Href(settingLink(s.Key)), h.Aria("label", "Change "+s.Key), g.Text("Change")))),
+		g.If(s.Many && formFor(s.Key) == "", h.Span(h.Class("soft small"), h.Code(g.Text(commandFor(s.Key))))),
+		g.If(!s.Secret && changeLink(s) != "", h.Span(h.Class("acts small"), h.A(h.Class("button small"), h.Href(changeLink(s)), h.Aria("label", "Change "+s.Key), g.Text("Change")))),
 		h.P(h.Class("full small"), plainText(s.About)),
 		h.P(h.Class("meta"), plainText("Accepts "+s.Accepts+". Default: "+s.Default)),
 	)
@@ -228,7 +253,7 @@ func (d *Dashboard) checkSetting(r *request) (string, error) {
 
 // renderPending names the saved values that do not apply yet. While it is shown, the page updates by
 // itself.
-func renderPending(r *request, settings []api.Setting) g.Node {
+func (d *Dashboard) renderPending(r *request, settings []api.Setting) g.Node {
 	var soon, later []string
 	for _, s := range settings {
 		switch s.Pending {
@@ -238,12 +263,9 @@ func renderPending(r *request, settings []api.Setting) g.Node {
 			later = append(later, s.Key)
 		}
 	}
-	r.live = r.live || len(soon)+len(later) > 0
-	r.restarting = len(soon) > 0
+	r.live = r.live || len(later) > 0
 	return g.Group{
-		g.Iff(len(soon) > 0, func() g.Node {
-			return h.Section(h.Class("card"), h.ID("restarting"), h.Role("status"), h.H2(g.Text("Hob restarts")), h.P(plainText("The new value of "+strings.Join(soon, ", ")+" applies in a few seconds. This page reconnects by itself.")))
-		}),
+		d.renderRestart(r, soon...),
 		g.Iff(len(later) > 0, func() g.Node {
 			return h.Section(
 				h.Class("card"), h.ID("unapplied"), h.H2(g.Text("Not applied yet")),

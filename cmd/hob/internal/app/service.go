@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"net"
 	"net/http"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"hob/autonomy/service"
 	"hob/channels/web"
 	"hob/channels/web/a2aserver"
+	mailaccount "hob/cmd/hob/internal/account"
 	"hob/cmd/hob/internal/channel"
 	"hob/cmd/hob/internal/doctor"
 	"hob/knowledge/ingest"
@@ -32,7 +34,7 @@ func (d *App) openService(context.Context) error {
 		Channels: d.channels, Memory: d.base, Consolidator: d.consolidator, Erasing: d.erasing, Graph: d.graph, Index: d.index, Vectors: d.vectors, Transfer: d.openTransfer(),
 		Documents: d.documents, Files: d.files, MCP: d.mcp, Tasks: tasks.API{Store: d.store}, Notes: memory.API{Store: d.store, Memory: d.base}, Canvas: canvas.API{Store: d.store}, Process: d, Examiner: doctor.NewExaminer(d.examine, d.redact.Text),
 		Pairings: d.pairings, Redact: d.redact, ChannelSetup: channel.Setup{Drivers: d.channelDrivers(), Config: d.latestConfig, Deps: d.trialDeps},
-		Config: d.opt.Config, Revisions: d.configCopies(), CheckConfig: doctor.ConfigChecker(d.secrets.Secrets()), SettingChecks: doctor.SettingChecks(), Restart: d.opt.Restart, Problems: func(ctx context.Context) []api.Problem { return append(d.models.Problems(ctx), d.web.Problems()...) }, Triggers: d.triggers, Undo: d.undo, Paths: d.opt.Paths, Version: d.opt.Version, Log: d.opt.Log,
+		Config: d.opt.Config, Revisions: d.configCopies(), CheckConfig: doctor.ConfigChecker(d.secrets.Secrets()), SettingChecks: doctor.SettingChecks(), Accounts: mailaccount.Adder{Paths: d.opt.Paths, Secrets: d.secrets.Secrets(), DNS: net.DefaultResolver}, Restart: d.opt.Restart, Problems: func(ctx context.Context) []api.Problem { return append(d.models.Problems(ctx), d.web.Problems()...) }, Triggers: d.triggers, Undo: d.undo, Paths: d.opt.Paths, Version: d.opt.Version, Log: d.opt.Log,
 		Started: d.started, Daemon: !d.opt.InProcess, Model: d.models.Describe, Zone: d.zone, Plan: d.planSections,
 		PricesAsOf: func() string { return d.prices.Prices().AsOf() },
 	})

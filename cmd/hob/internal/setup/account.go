@@ -3,6 +3,7 @@ package setup
 import (
 	"cmp"
 	"context"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -163,7 +164,10 @@ func applyAccount(ctx context.Context, o Options, a Answers) (d StepResult, err 
 	}
 	if a[untested] == "" {
 		o.showBusy("Signing in ...")
-		said, err := n.Try(ctx, secret)
+		said, unknown, err := n.TryTrusting(ctx, o.Paths, secret, Items(a[trustedCertificates]))
+		if len(unknown) > 0 {
+			return d, newTrustProblem(unknown)
+		}
 		if err != nil {
 			// Also ask for the servers again. Otherwise the user would have to start over to
 			// correct them.
@@ -174,6 +178,23 @@ func applyAccount(ctx context.Context, o Options, a Answers) (d StepResult, err 
 	d.Secrets = kept
 	d.Values, err = n.Keep(ctx, o.Secrets, ref)
 	return d, err
+}
+
+// trustedCertificates is the key of the answer that lists the fingerprints that the user trusts.
+const trustedCertificates = "mail_certificates"
+
+// newTrustProblem returns the problem that no known authority signed the certificates of the servers.
+// The user may trust them without repeating an answer.
+func newTrustProblem(list []*x509.Certificate) error {
+	lines, prints := []string{"no known authority signed the certificates of the servers"}, []string{}
+	for _, c := range list {
+		lines = append(lines, account.DescribeCertificate(c))
+		prints = append(prints, account.Fingerprint(c))
+	}
+	return &Problem{
+		Err: errors.New(strings.Join(lines, "\n")), Keys: append(serverQuestionKeys(), "mail_user", "mail_password"),
+		Offer: &Offer{Title: "trust these certificates; the servers are mine or my company's", Key: trustedCertificates, Value: strings.Join(prints, ",")},
+	}
 }
 
 // completeAccounts completes the account sections in an answers file: it finds the servers for an

@@ -86,7 +86,7 @@ func (o Options) fromAnswers(ctx context.Context, all map[string]any) (out []Ste
 			}
 			continue
 		}
-		d, err := o.runQuestions(ctx, s, given.answerFunc(), func(p *Problem) (bool, error) { return false, fmt.Errorf("%s: %w", p.Keys[0], p.Err) })
+		d, err := o.runQuestions(ctx, s, given.answerFunc(), func(p *Problem) (string, error) { return "", fmt.Errorf("%s: %w", p.Keys[0], p.Err) })
 		if err != nil {
 			return nil, err
 		}

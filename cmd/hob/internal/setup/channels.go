@@ -192,8 +192,8 @@ func AddChannel(ctx context.Context, o Options, ask Asker, name string, given ma
 		}
 		return out, nil
 	}
-	d, err := o.runQuestions(ctx, s, rest, func(p *Problem) (bool, error) {
-		return false, fmt.Errorf("%s: %w", strings.TrimPrefix(p.Keys[0], c.Name+"_"), p.Err)
+	d, err := o.runQuestions(ctx, s, rest, func(p *Problem) (string, error) {
+		return "", fmt.Errorf("%s: %w", strings.TrimPrefix(p.Keys[0], c.Name+"_"), p.Err)
 	})
 	if err != nil {
 		return nil, err

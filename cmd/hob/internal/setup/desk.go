@@ -84,7 +84,7 @@ func quietStep() Step {
 					if s == o.quietNow() {
 						return nil
 					}
-					_, _, err := parseHours(s)
+					_, _, err := ParseHours(s)
 					return err
 				},
 			}
@@ -97,7 +97,7 @@ func quietStep() Step {
 			if a["quiet_hours"] == o.quietNow() {
 				return StepResult{}, nil
 			}
-			start, end, err := parseHours(a["quiet_hours"])
+			start, end, err := ParseHours(a["quiet_hours"])
 			if err != nil {
 				return StepResult{}, newProblem(err, false, "quiet_hours")
 			}
@@ -129,8 +129,8 @@ func (o Options) quietNow() string {
 
 var span = lazyregexp.New(`^(\d{1,2})(?::(\d\d))?(?:h)?\s*(?:-|–|to)\s*(\d{1,2})(?::(\d\d))?(?:h)?$`)
 
-// parseHours parses "22:00-07:00", "22-7" and "off".
-func parseHours(s string) (start, end string, err error) {
+// ParseHours parses "22:00-07:00", "22-7" and "off".
+func ParseHours(s string) (start, end string, err error) {
 	s = strings.ToLower(strings.TrimSpace(s))
 	if s == "" || s == "off" || s == "none" {
 		return "", "", nil

@@ -172,7 +172,7 @@ func (o Options) runStep(ctx context.Context, s Step, ask Asker, number, of int)
 		p.Questions = qs
 		page.About = "" // show the description only once
 		return ask.Ask(ctx, p)
-	}, func(p *Problem) (bool, error) { return o.askHowToFix(ctx, ask, page, p) })
+	}, func(p *Problem) (string, error) { return o.askHowToFix(ctx, ask, page, p) })
 	if errors.Is(err, ErrSkip) {
 		fmt.Fprintf(o.Out, "%s: unchanged.\n", s.Title)
 		return stateSkipped, nil
@@ -185,7 +185,7 @@ func (o Options) runStep(ctx context.Context, s Step, ask Asker, number, of int)
 
 // runQuestions asks until a step has all answers and they work. It calls fix with answers that do
 // not work. fix returns whether to keep them anyway.
-func (o Options) runQuestions(ctx context.Context, s Step, ask func([]Question) (Answers, error), fix func(*Problem) (bool, error)) (StepResult, error) {
+func (o Options) runQuestions(ctx context.Context, s Step, ask func([]Question) (Answers, error), fix func(*Problem) (string, error)) (StepResult, error) {
 	a, was := Answers{}, Answers{}
 	for {
 		qs, err := s.Next(ctx, o, a)
@@ -225,17 +225,20 @@ func withPreviousAnswers(qs []Question, was Answers) []Question {
 }
 
 // removeBadAnswers removes the rejected answers, so that setup asks for them again.
-func removeBadAnswers(ctx context.Context, a Answers, err error, fix func(*Problem) (bool, error)) error {
+func removeBadAnswers(ctx context.Context, a Answers, err error, fix func(*Problem) (string, error)) error {
 	p, ok := errors.AsType[*Problem](err)
 	if !ok || ctx.Err() != nil {
 		return errors.Join(err, ctx.Err())
 	}
-	keep, err := fix(p)
-	if err != nil {
+	choice, err := fix(p)
+	switch {
+	case err != nil:
 		return err
-	}
-	if keep {
+	case choice == choiceKeep:
 		a[untested] = "true"
+		return nil
+	case choice == choiceAccept:
+		a[p.Offer.Key] = p.Offer.Value
 		return nil
 	}
 	for _, k := range p.Keys {
@@ -245,22 +248,31 @@ func removeBadAnswers(ctx context.Context, a Answers, err error, fix func(*Probl
 }
 
 // askHowToFix asks what to do about answers that failed.
-func (o Options) askHowToFix(ctx context.Context, ask Asker, page Page, p *Problem) (keep bool, err error) {
+func (o Options) askHowToFix(ctx context.Context, ask Asker, page Page, p *Problem) (choice string, err error) {
 	q := Question{Key: "what_now", Kind: Choice, Title: "How should setup continue?", Default: "again", Options: []Option{{"again", "try again"}}}
+	if p.Offer != nil {
+		q.Options = append(q.Options, Option{choiceAccept, p.Offer.Title})
+	}
 	if p.Keep {
-		q.Options = append(q.Options, Option{"keep", "save it anyway; it may work later"})
+		q.Options = append(q.Options, Option{choiceKeep, "save it anyway; it may work later"})
 	}
 	q.Options = append(q.Options, Option{"skip", "skip this step"})
 	page.About, page.Questions = "This does not work: "+pim.SanitizeText(p.Error()), []Question{q}
 	a, err := ask.Ask(ctx, page)
 	switch {
 	case err != nil:
-		return false, err
+		return "", err
 	case a[q.Key] == "skip":
-		return false, ErrSkip
+		return "", ErrSkip
 	}
-	return a[q.Key] == "keep", nil
+	return a[q.Key], nil
 }
+
+// Answers to the question of askHowToFix.
+const (
+	choiceKeep   = "keep"   // save the answers without a test
+	choiceAccept = "accept" // add the answer that the problem offers
+)
 
 // applyResult applies the result of a step.
 func (o Options) applyResult(ctx context.Context, name string, d StepResult) error {

@@ -154,7 +154,12 @@ type Problem struct {
 	// Keep is true if the user may keep the answers anyway, because they may work later.
 	Keep bool
 	Err  error
+	// Offer is an answer that may solve the problem, or nil.
+	Offer *Offer
 }
+
+// Offer is an answer that setup proposes after a problem. The other answers stay.
+type Offer struct{ Title, Key, Value string }
 
 func (p *Problem) Error() string { return p.Err.Error() }
 
