@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"strings"
@@ -121,7 +122,7 @@ func (a *cli) addAccount(c *cobra.Command, address string, untested bool) error 
 		}
 	}
 	if !untested {
-		said, err := n.Try(ctx, secret)
+		said, err := a.tryAccount(ctx, p, n, secret)
 		for _, l := range said {
 			fmt.Fprintln(a.out, sanitizePrintable(l))
 		}
@@ -143,11 +144,32 @@ func (a *cli) addAccount(c *cobra.Command, address string, untested bool) error 
 		return err
 	}
 	fmt.Fprintf(a.out, "Added the account %s.\n", n.Name)
-	if a.isRunning(p) {
-		fmt.Fprintln(a.out, "Hob uses it after a restart: run hob stop, then hob start")
+	if err := a.restartToApply(ctx, p); err != nil {
+		return err
 	}
 	fmt.Fprintln(a.out, "Show its mail and events with: hob brief")
 	return nil
+}
+
+// tryAccount signs in to a new account. If no known authority signed the certificates of its servers, it
+// asks on the terminal whether to trust them.
+func (a *cli) tryAccount(ctx context.Context, p system.Paths, n *account.New, secret string) ([]string, error) {
+	said, unknown, err := n.TryTrusting(ctx, p, secret, nil)
+	if len(unknown) == 0 {
+		return said, err
+	}
+	var prints []string
+	fmt.Fprintln(a.err, "No known authority signed the certificates of the servers:")
+	for _, c := range unknown {
+		prints = append(prints, account.Fingerprint(c))
+		fmt.Fprintln(a.err, "  "+sanitizePrintable(account.DescribeCertificate(c)))
+	}
+	yes, _, aerr := a.yesOrNo(ctx, "Trust them? Say yes only if the servers are yours or your company's.")
+	if aerr != nil || !yes {
+		return said, errors.Join(err, aerr)
+	}
+	said, _, err = n.TryTrusting(ctx, p, secret, prints)
+	return said, err
 }
 
 // newAccount returns an account from the flags, with the servers that were found.
@@ -280,7 +302,9 @@ func (a *cli) removeAccount(ctx context.Context, name string) error {
 		return err
 	}
 	fmt.Fprintf(a.out, "Removed the account %s.\n", name)
-	a.printRestartHint(p)
+	if err := a.restartToApply(ctx, p); err != nil {
+		return err
+	}
 	if gone.Password == "keychain:"+account.SecretName(name) {
 		if err := vault.SecretsFor(p).Forget(ctx, account.SecretName(name)); err != nil {
 			return fmt.Errorf("the account was removed, but its password was not deleted: %w", err)

@@ -61,6 +61,7 @@ type cli struct {
 
 	started bool // whether the command's own code ran; later errors are not usage errors
 	asJSON  bool // whether --json is set
+	edited  bool // whether the command changed the configuration
 }
 
 // failure is an error that ends the command with a code and a remedy.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -13,6 +14,7 @@ import (
 	"hob/autonomy/config"
 	"hob/cmd/hob/internal/doctor"
 	"hob/platform/host/system"
+	"hob/platform/retry"
 )
 
 func (a *cli) configCmd() *cobra.Command {
@@ -185,6 +187,7 @@ func (a *cli) editConfig(ctx context.Context, p system.Paths, what string, edit 
 	if err == nil && after == before {
 		return nil
 	}
+	a.edited = true
 	if err == nil {
 		err = a.withClient(ctx, func(cl *client) error {
 			return cl.ConfigChanged(ctx, api.ConfigChange{What: what, Before: before, After: after})
@@ -194,4 +197,37 @@ func (a *cli) editConfig(ctx context.Context, p system.Paths, what string, edit 
 		fmt.Fprintf(a.err, "%s`hob undo` cannot revert this change: %v\n", a.colorize(a.err, amber, "warning: "), err)
 	}
 	return nil
+}
+
+// applyWait is how long a command waits for the daemon to restart with a change. The daemon first
+// finishes its running turns.
+const applyWait = 20 * time.Second
+
+// restartToApply makes the running Hob restart with the changes of this command, and waits until it runs
+// with them. It does nothing if Hob does not run or nothing changed.
+func (a *cli) restartToApply(ctx context.Context, p system.Paths) error {
+	if !a.edited || !a.isRunning(p) {
+		return nil
+	}
+	now, err := revisionsOf(p).Keep()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(a.err, "Hob restarts to apply it ...")
+	asked := time.Now()
+	err = a.withClient(ctx, func(cl *client) error {
+		return cl.ConfigChanged(ctx, api.ConfigChange{What: "apply", Before: now, After: now, Apply: true})
+	})
+	for err == nil && time.Since(asked) < applyWait {
+		if err := retry.Sleep(ctx, 200*time.Millisecond); err != nil {
+			return err
+		}
+		h, held, perr := system.Probe(p.LockFile())
+		if perr == nil && held && !h.Restarting && h.Since.After(asked) && a.isReady(ctx, p, h.PID) {
+			a.edited = false
+			return nil
+		}
+	}
+	a.printRestartHint(p)
+	return nil //nolint:nilerr // the change is made, and the hint says how to apply it
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"hob/autonomy/api"
+	"hob/autonomy/config"
+	"hob/cmd/hob/internal/setup"
 )
 
 func (a *cli) notifyCmd() *cobra.Command {
@@ -45,8 +47,11 @@ func (a *cli) notifyCmd() *cobra.Command {
 		}),
 	})
 	quiet := a.addJSONFlag(&cobra.Command{
-		Use: "quiet [TIME|off]", Short: "Defer notifications that are not critical: 2h, until 9:00", Args: cobra.ArbitraryArgs,
+		Use: "quiet [TIME|HOURS|off]", Short: "Set quiet hours: 22:00-07:00 daily, 2h, until 9:00", Args: cobra.ArbitraryArgs,
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
+			if start, end, err := setup.ParseHours(strings.Join(args, " ")); err == nil && start != "" {
+				return a.setQuietHours(c.Context(), start, end)
+			}
 			return a.manageNotices(c.Context(), func(cl *client) (any, string, error) {
 				out, err := cl.SetQuiet(c.Context(), strings.Join(args, " "))
 				if !out.Quiet {
@@ -57,6 +62,32 @@ func (a *cli) notifyCmd() *cobra.Command {
 		}),
 	})
 	return a.commandGroup(&cobra.Command{Use: "notify", Short: "Manage notifications", SuggestFor: []string{"notice", "notices", "notification", "quiet"}}, list, release, snooze, quiet)
+}
+
+// setQuietHours sets the quiet hours of every day.
+func (a *cli) setQuietHours(ctx context.Context, start, end string) error {
+	p, cfg, err := a.loadHome()
+	if err != nil {
+		return err
+	}
+	if len(cfg.Notify.Quiet) > 1 {
+		return &failure{code: exitFailed, cause: "the configuration contains several quiet hours", remedy: "edit the file: hob config path"}
+	}
+	err = a.editConfig(ctx, p, "quiet hours", func() error {
+		_, err := config.SetAll(p.ConfigFile(), []config.Value{{Key: "notify.quiet_hours.start", Value: start}, {Key: "notify.quiet_hours.end", Value: end}})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := a.restartToApply(ctx, p); err != nil {
+		return err
+	}
+	if a.asJSON {
+		return a.printJSON(map[string]string{"start": start, "end": end})
+	}
+	fmt.Fprintf(a.out, "Quiet hours: every day from %s to %s. End them with: hob setup quiet\n", start, end)
+	return nil
 }
 
 // manageNotices runs an action on notifications. The action returns its result and a sentence about

@@ -62,7 +62,7 @@ func (a *cli) commandGroup(c *cobra.Command, subs ...*cobra.Command) *cobra.Comm
 	c.Args = cobra.ArbitraryArgs
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(args) == 0 {
-			return c.Help()
+			return a.listOrHelp(c)
 		}
 		msg := fmt.Sprintf("%q is not a command of %s", args[0], c.CommandPath())
 		s := c.SuggestionsFor(args[0])
@@ -78,6 +78,21 @@ func (a *cli) commandGroup(c *cobra.Command, subs ...*cobra.Command) *cobra.Comm
 	c.SuggestionsMinimumDistance = 2
 	c.AddCommand(subs...)
 	return c
+}
+
+// listOrHelp shows the list of a command group, or its help if it has none.
+func (a *cli) listOrHelp(c *cobra.Command) error {
+	at := slices.IndexFunc(c.Commands(), func(s *cobra.Command) bool { return s.Name() == "list" && s.RunE != nil })
+	if at < 0 {
+		return c.Help()
+	}
+	list := c.Commands()[at]
+	list.SetContext(c.Context())
+	if err := list.RunE(list, nil); err != nil {
+		return err
+	}
+	fmt.Fprintln(a.err, "More: "+c.CommandPath()+" --help")
+	return nil
 }
 
 // versionFlag adds the flag --version in the same way as cobra, but without cobra's templates; see

@@ -60,10 +60,7 @@ func (a *cli) runSetup(ctx context.Context, f setupFlags, steps []string) error 
 	if err != nil {
 		return err
 	}
-	if h, held, err := system.Probe(o.Paths.LockFile()); err == nil && held && h.Role == system.RoleDaemon {
-		fmt.Fprintln(a.out, "Hob applies the changes when it restarts: run hob stop, then hob start")
-	}
-	return nil
+	return a.restartToApply(ctx, o.Paths)
 }
 
 // askSetup asks on the terminal: in a form if the terminal can show one, otherwise line by line.

@@ -22,15 +22,16 @@ func (a *cli) templateCmd() *cobra.Command {
 		Use: "info TEMPLATE", Short: "Show the contents and requirements of a template", Args: cobra.ExactArgs(1), ValidArgsFunction: completeTemplates,
 		RunE: a.runCommand(func(_ *cobra.Command, args []string) error { return a.showTemplate(args[0]) }),
 	})
-	var yes, trust bool
+	var yes, trust, diff bool
 	use := a.addJSONFlag(&cobra.Command{
 		Use: "use TEMPLATE", Short: "Preview and apply a template", Args: cobra.ExactArgs(1), ValidArgsFunction: completeTemplates,
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
-			return a.useTemplate(c.Context(), args[0], templateConsent{yes, trust})
+			return a.useTemplate(c.Context(), args[0], templateConsent{yes, trust, diff})
 		}),
 	})
 	use.Flags().BoolVarP(&yes, "yes", "y", false, "skip the confirmation")
 	use.Flags().BoolVar(&trust, "trust", false, "accept the template's SOUL.md even if it looks like an attack on the model")
+	use.Flags().BoolVar(&diff, "diff", false, "show the changes of SOUL.md and config.toml line by line")
 	reset := a.addJSONFlag(&cobra.Command{
 		Use: "reset", Short: "Restore the state from before the template", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error { return a.resetTemplate(c.Context(), yes) }),

@@ -98,8 +98,8 @@ func (a *cli) colorDiff(diff string) {
 	}
 }
 
-// printPreview shows the changes that use or reset would make.
-func (a *cli) printPreview(plan *templates.Plan, t *templates.Template) {
+// printPreview shows the changes that use or reset would make. diff shows the files line by line.
+func (a *cli) printPreview(plan *templates.Plan, t *templates.Template, diff bool) {
 	switch {
 	case t == nil:
 		fmt.Fprintf(a.out, "Resetting %s would make these changes:\n\n", plan.Was)
@@ -113,10 +113,15 @@ func (a *cli) printPreview(plan *templates.Plan, t *templates.Template) {
 		a.printRequirements(t)
 		fmt.Fprintln(a.out)
 	}
-	a.colorDiff(plan.Soul.Diff)
-	a.colorDiff(plan.Config.Diff)
-	if plan.Soul.Diff == "" && plan.Config.Diff == "" {
+	n := plan.Soul.ChangedLines()
+	switch {
+	case plan.Soul.Diff == "" && plan.Config.Diff == "":
 		fmt.Fprintln(a.out, "SOUL.md and config.toml do not change.")
+	case diff:
+		a.colorDiff(plan.Soul.Diff)
+		a.colorDiff(plan.Config.Diff)
+	case n > 0:
+		fmt.Fprintf(a.out, "changes the personality in SOUL.md (%s; --diff shows them)\n", countText(n, "line", "lines"))
 	}
 	for _, line := range plan.Lines() {
 		for _, mark := range []string{"yours:", "conflict:"} {
@@ -149,7 +154,7 @@ func (a *cli) printRequirements(t *templates.Template) {
 }
 
 // printApplied prints the changes that were made.
-func (a *cli) printApplied(p system.Paths, plan *templates.Plan, d templates.ApplyResult, kept []string) {
+func (a *cli) printApplied(plan *templates.Plan, d templates.ApplyResult, kept []string) {
 	if plan.Template == "" {
 		fmt.Fprintf(a.out, "\nReset the template %s.\n", plan.Was)
 	} else {
@@ -157,9 +162,6 @@ func (a *cli) printApplied(p system.Paths, plan *templates.Plan, d templates.App
 	}
 	for _, path := range kept {
 		fmt.Fprintln(a.out, "kept: "+path)
-	}
-	if h, held, err := system.Probe(p.LockFile()); err == nil && held && h.Role == system.RoleDaemon && plan.Config.Diff != "" {
-		fmt.Fprintln(a.out, "Hob applies the settings when it restarts: run hob stop, then hob start. The personality applies from the next conversation.")
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 // templateConsent holds the approvals given by flags.
-type templateConsent struct{ yes, trust bool }
+type templateConsent struct{ yes, trust, diff bool }
 
 func (a *cli) useTemplate(ctx context.Context, ref string, given templateConsent) error {
 	return a.withTemplateLock(ctx, func(p system.Paths, h *templates.Installation) error {
@@ -66,7 +66,7 @@ func (a *cli) carryOut(ctx context.Context, p system.Paths, h *templates.Install
 		out.Asks = t.Asks()
 	}
 	if !a.asJSON {
-		a.printPreview(plan, t)
+		a.printPreview(plan, t, given.diff || isForeign(t))
 	}
 	doubtful := !given.trust && soulLooksBad(t)
 	if a.asJSON && !given.yes {
@@ -87,8 +87,9 @@ func (a *cli) carryOut(ctx context.Context, p system.Paths, h *templates.Install
 	if a.asJSON {
 		return a.printJSON(out)
 	}
-	a.printApplied(p, plan, done, kept)
-	return nil
+	a.printApplied(plan, done, kept)
+	a.edited = a.edited || plan.Config.Diff != ""
+	return a.restartToApply(ctx, p)
 }
 
 // confirmPlan asks on a terminal. Without a terminal it fails and explains how to answer. A
