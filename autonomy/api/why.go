@@ -16,6 +16,9 @@ type Explanations interface {
 	Why(ctx context.Context, kind, about string) (Explanation, error)
 }
 
+// WhyDetails separates the answer from its details in Explanation.Text.
+const WhyDetails = "\n\nDetails:\n"
+
 // Explanation is the answer to one question. One of Why, Tick and Silence is set, and Text
 // formats it for users. Its JSON is the object that is set, with the additional field "text".
 type Explanation struct {

@@ -187,7 +187,11 @@ func (c *Commands) cmdWhy(ctx context.Context, ev bus.Event, args string) (strin
 	if err != nil {
 		return "", err
 	}
-	return w.Text(c.o.Zone()), nil
+	answer, details := explain.SplitDetails(w.Text(c.o.Zone()))
+	if details != "" {
+		answer += "\nDetails: hob why --all"
+	}
+	return answer, nil
 }
 
 func (c *Commands) cmdModel(ctx context.Context, ev bus.Event, args string) (string, error) {

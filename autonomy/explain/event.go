@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"hob/autonomy/api"
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
 	"hob/autonomy/mind/goals"
@@ -227,8 +228,17 @@ func describeSend(s bus.ScheduledSend, at func(time.Time) string) string {
 	return text
 }
 
-// Text explains the event for users in sentences, one per line.
+// Text explains the event for users: first the cause and what Hob did, as a person would answer, then the
+// details, one sentence per line. See SplitDetails.
 func (w Why) Text(zone *time.Location) string {
+	if w.instead != "" {
+		return w.instead
+	}
+	return w.summarize(zone) + api.WhyDetails + w.describeDetails(zone)
+}
+
+// describeDetails returns everything known about the event, one sentence per line.
+func (w Why) describeDetails(zone *time.Location) string {
 	if w.instead != "" {
 		return w.instead
 	}
@@ -453,7 +463,7 @@ func (t Tick) Text(zone *time.Location) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Iteration %s of the main loop began at %s, woken by: %s. Events: %d.\n", t.ID, t.At.In(zone).Format("2006-01-02 15:04:05"), t.Woke, len(t.Events))
 	for _, w := range t.Events {
-		b.WriteString("\n" + w.Text(zone) + "\n")
+		b.WriteString("\n" + w.describeDetails(zone) + "\n")
 	}
 	return strings.TrimSpace(b.String())
 }

@@ -213,7 +213,8 @@ func (w *newFileWriter) closeFile() error {
 }
 
 func (a *cli) whyCmd() *cobra.Command {
-	return a.addJSONFlag(&cobra.Command{
+	var all bool
+	cmd := a.addJSONFlag(&cobra.Command{
 		Use: "why [event|tick|notification|silence] [ID|last|WORDS...]", SuggestFor: []string{"explain", "log", "logs"}, Short: "Explain why Hob did or said something, or did not",
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
 			return a.withClient(c.Context(), func(cl *client) error {
@@ -225,9 +226,18 @@ func (a *cli) whyCmd() *cobra.Command {
 				if a.asJSON {
 					return a.printJSON(out)
 				}
-				a.printWrapped(sanitizePrintable(out.Text))
+				answer, details := explain.SplitDetails(out.Text)
+				switch {
+				case all:
+					answer = out.Text
+				case details != "":
+					answer += "\n(Details: hob why --all)"
+				}
+				a.printWrapped(sanitizePrintable(answer))
 				return nil
 			})
 		}),
 	})
+	cmd.Flags().BoolVar(&all, "all", false, "also show each decision, call, message and model")
+	return cmd
 }

@@ -158,10 +158,15 @@ func (d *Dashboard) showReasons(r *request) (g.Node, error) {
 	if err != nil {
 		return nil, err
 	}
+	answer, details, _ := strings.Cut(x.Text, api.WhyDetails)
 	return h.Div(
 		h.Class("stack"),
 		h.P(h.A(h.Href("/timeline"), g.Text("Back to the timeline"))),
-		cardSection("Why", h.Data("drawer-content", ""), h.Pre(h.Class("wrap"), h.TabIndex("0"), plainText(x.Text))),
+		cardSection(
+			"Why", h.Data("drawer-content", ""),
+			g.Map(strings.Split(answer, "\n"), func(line string) g.Node { return h.P(plainText(line)) }),
+			g.If(details != "", h.Details(h.Summary(g.Text("Details")), h.Pre(h.Class("wrap"), h.TabIndex("0"), plainText(details)))),
+		),
 	), nil
 }
 
