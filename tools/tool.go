@@ -125,6 +125,9 @@ type Call struct {
 	// turns of guests, groups, sub-agents, watchers and schedules, and tainted turns. See
 	// CredentialViewer.
 	OwnerWords []string
+	// Typed is the message that the user wrote in this turn, also if untrusted text is in context. It is
+	// "" if anyone else contributed to it.
+	Typed string
 	// Exact is the approved binding in addition to the arguments (see CallAssessment). A tool that
 	// assesses its calls rejects a call with any other binding.
 	Exact string

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -70,6 +71,25 @@ func weekdayNames() []string { return []string{"mon", "tue", "wed", "thu", "fri"
 // notice.
 func notifyCauses() []string {
 	return []string{"reminder", "schedule", "watcher", "webhook", "goal", "task", "guest", "plan", "trouble", "hob"}
+}
+
+// DescribeSetup returns the present values of what users set up first: "quiet hours" and "mail accounts".
+func (c *Config) DescribeSetup() map[string]string {
+	out := map[string]string{"quiet hours": "off", "mail accounts": "none"}
+	switch list := c.Notify.Quiet; {
+	case len(list) > 1:
+		out["quiet hours"] = "several windows"
+	case len(list) == 1 && list[0].Start != "":
+		out["quiet hours"] = list[0].Start + " to " + list[0].End
+	}
+	var names []string
+	for _, a := range c.Accounts {
+		names = append(names, cmp.Or(a.Address, a.Name))
+	}
+	if len(names) > 0 {
+		out["mail accounts"] = strings.Join(names, ", ")
+	}
+	return out
 }
 
 // parseQuietHours parses quiet_hours. Values of a wrong type were already reported.

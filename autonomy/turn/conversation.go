@@ -181,6 +181,15 @@ func (c *conversation) ownerWords() []string {
 	return append([]string{t.Text}, c.words...)
 }
 
+// typedText returns tools.Call.Typed for this turn.
+func (c *conversation) typedText() string {
+	t := c.t
+	if !t.Attended || t.Guest || t.Depth > 0 || t.Source != provenance.Owner || len(t.Outside) > 0 {
+		return ""
+	}
+	return t.Text
+}
+
 // address matches the addresses and images in a model's answer that a viewer would turn into links.
 var address = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)!?\[[^\]\n]{0,300}\]\(\s*<?([^\s)>]+)|(?:https?|ftp|file|data|javascript)(?::|%3a)[^\s<>"'` + "`" + `)\]}]+|\bwww\.[^\s<>"'` + "`" + `)\]}]+`)

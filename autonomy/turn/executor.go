@@ -176,7 +176,7 @@ func (x *toolExecutor) toolCall(s *callStep, progress func(float64, string)) too
 	c := tools.Call{
 		ID: s.call.ID, Session: x.t.Event.Session, Event: x.t.Event.ID, Args: s.args, Now: time.Now().In(x.o.Zone()),
 		Report: x.t.Report, Agent: x.o.Name, Realm: x.o.Realm, Provenance: provenance.Owner,
-		Progress: progress, Exact: s.dec.Judgment.Exact, OwnerWords: x.conv.ownerWords(),
+		Progress: progress, Exact: s.dec.Judgment.Exact, OwnerWords: x.conv.ownerWords(), Typed: x.conv.typedText(),
 	}
 	if x.conv.isTainted() {
 		c.Provenance, c.Origins = provenance.Outside, x.conv.contextOrigins()

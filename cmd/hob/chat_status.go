@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hob/autonomy/api"
+	"hob/autonomy/llm"
 	"hob/channels/terminal/chatui"
 	"hob/platform/retry"
 )
@@ -42,9 +43,21 @@ func (ch *chat) requestStatus() {
 // noteModel records which model answered.
 func (ch *chat) noteModel(name string) {
 	if name != "" {
-		ch.changeStatus(func(s *chatui.Status) { s.Model = name })
+		ch.changeStatus(func(s *chatui.Status) { s.Model = modelLabel(name) })
 	}
 	ch.requestStatus()
+}
+
+// modelLabel returns the name of a model for the status bar. "offline" alone would read as a lost
+// connection, and which model "auto" means is known after its first answer.
+func modelLabel(name string) string {
+	switch name {
+	case llm.Offline:
+		return "built-in brain"
+	case "auto":
+		return ""
+	}
+	return name
 }
 
 // followStatus updates the status bar until ctx ends.
@@ -99,7 +112,7 @@ func (ch *chat) loadStatus(ctx context.Context) {
 	if unknown {
 		if agents, err := c.Agents(ctx, api.Query{}); err == nil {
 			if i := slices.IndexFunc(agents, func(a api.Agent) bool { return a.Default }); i >= 0 {
-				changes = append(changes, func(s *chatui.Status) { s.Model = agents[i].Model })
+				changes = append(changes, func(s *chatui.Status) { s.Model = modelLabel(agents[i].Model) })
 			}
 		}
 	}

@@ -47,6 +47,20 @@ func shownFact(text string) string {
 	return quoteLine(textnorm.Ellipsize(shown, 100))
 }
 
+// isTypedFact reports whether a fact is, word for word, all that the user wrote in this turn after a
+// request such as "remember that". It then comes from the user, whatever else is in context: no model
+// chose its words.
+func isTypedFact(fact, typed string) bool {
+	words, said := textnorm.FoldedWords(fact), textnorm.FoldedWords(typed)
+	start := len(said) - len(words)
+	if len(words) < 2 || start < 0 || !slices.Equal(said[start:], words) {
+		return false
+	}
+	return !slices.ContainsFunc(said[:start], func(w string) bool {
+		return !slices.Contains([]string{"please", "hob", "hey", "can", "could", "you", "also", "and", "remember", "note", "keep", "in", "mind", "that"}, w)
+	})
+}
+
 func (d Deps) rememberTool() tools.Tool {
 	return tools.New(tools.Def[rememberIn]{
 		Spec: tools.Spec{
@@ -66,8 +80,12 @@ func (d Deps) rememberTool() tools.Tool {
 			if err != nil {
 				return tools.Result{}, err
 			}
+			src, origins := callProvenance(c), c.Origins
+			if isTypedFact(in.Text, c.Typed) {
+				src, origins = provenance.Owner, nil
+			}
 			r, err := d.Knowledge.RememberTx(tx, knowledge.Fact{
-				Text: in.Text, Kind: in.Kind, ValidUntil: end, Provenance: callProvenance(c), Origins: c.Origins, Event: c.Event, Realm: c.Realm, CreatedAt: c.Now,
+				Text: in.Text, Kind: in.Kind, ValidUntil: end, Provenance: src, Origins: origins, Event: c.Event, Realm: c.Realm, CreatedAt: c.Now,
 			})
 			if err != nil {
 				return tools.Result{}, classifyError(err)

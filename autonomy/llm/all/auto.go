@@ -47,6 +47,8 @@ type AutoOptions struct {
 	Servers []Server
 	// Name is the assistant's name, for the built-in brain.
 	Name string
+	// Setup holds present values for the built-in brain; see offline.Options.
+	Setup map[string]string
 	// Channels and Watchers list the kinds that the built-in brain recognizes.
 	Channels []channels.Driver
 	Watchers []watchers.Description
@@ -201,7 +203,7 @@ func (o AutoOptions) probeList() []Server {
 
 // BuiltIn returns the built-in brain.
 func (o AutoOptions) BuiltIn() *offline.Model {
-	return offline.New(offline.Options{Name: o.Name, Channels: channels.Descriptions(o.Channels), Watchers: o.Watchers})
+	return offline.New(offline.Options{Name: o.Name, Channels: channels.Descriptions(o.Channels), Watchers: o.Watchers, Setup: o.Setup})
 }
 
 // probeServers queries all local servers concurrently. It returns the first one, in list order,

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"hob/autonomy/api"
 	"hob/platform/text/dateparse"
 	"hob/platform/text/lazyregexp"
 	"hob/platform/text/person"
@@ -146,6 +147,12 @@ func formatSuccess(d done, p plan) string {
 		return formatRecalled(text, p)
 	case d.name == "remember":
 		return formatLearned(text)
+	case d.name == "explain":
+		answer, _, more := strings.Cut(text, api.WhyDetails)
+		if more {
+			answer += "\nDetails: `hob why --all`"
+		}
+		return answer
 	case d.name == "search_knowledge" && p.pick != nil:
 		return p.selectHits(text)
 	}

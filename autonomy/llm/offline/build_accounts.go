@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -155,15 +156,64 @@ func mailSince(w *intentDraft) (plan, bool) {
 
 func mailFrom(w *intentDraft) (plan, bool) {
 	who := bareName(w.slotString("who"))
-	if w.g.isUnspecific(who) {
+	if w.g.isUnspecific(who) || slices.Contains([]string{"i", "you", "we"}, strings.ToLower(who)) {
 		return noPlan()
 	}
 	args := argsOf("from", who)
 	if t, err := w.joinTimes(w.allSpans()); err == nil && !t.none && !t.vague && t.every == "" {
 		args["since"] = t.at.Format(time.DateOnly)
 	}
-	return planCall("search_emails", args)
+	p, ok := planCall("search_emails", args)
+	p.format = func(text string) string {
+		answer := formatMailsFrom(who, text)
+		if w.s.tokens[0].norm == "what" {
+			return strings.TrimPrefix(answer, "Yes, ")
+		}
+		return answer
+	}
+	return p, ok
 }
+
+// formatMailsFrom answers whether there is mail from someone, with one line for each mail.
+func formatMailsFrom(who, text string) string {
+	if text == noMail {
+		return "No, I find no mail from " + who + "."
+	}
+	var lines []string
+	for block := range strings.SplitSeq(text, "\n---\n") {
+		fields := map[string]string{}
+		rest := block
+		for {
+			line, more, found := strings.Cut(rest, "\n")
+			key, value, ok := strings.Cut(line, ": ")
+			if !ok || !slices.Contains([]string{"From", "Subject", "Date", "Id", "Marks"}, key) {
+				break
+			}
+			if fields[key], rest = value, more; !found {
+				break
+			}
+		}
+		if fields["From"] == "" || fields["Date"] == "" {
+			return text
+		}
+		about := fields["Date"]
+		if fields["Marks"] != "" {
+			about += ", " + fields["Marks"]
+		}
+		line := quoteText(fields["Subject"]) + " (" + about + ")"
+		if rest = oneLine(rest, 300); rest != "" {
+			line += ": " + rest
+		}
+		lines = append(lines, line)
+	}
+	if len(lines) == 1 {
+		return "Yes, one mail from " + who + ": " + lines[0]
+	}
+	return fmt.Sprintf("Yes, %d mails from %s:\n- %s", len(lines), who, strings.Join(lines, "\n- "))
+}
+
+// noMail is the result of search_emails without a match.
+const noMail = "No mail matches."
 
 // parseAddressees returns the people named in a sentence such as "Ada, Bob and grace@example.org".
 func parseAddressees(s string) (out []any) {

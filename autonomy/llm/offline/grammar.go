@@ -41,7 +41,8 @@ const fallbackRank = -3
 
 // grammar is the compiled form of grammar/*.txt, with the builders.
 type grammar struct {
-	name     string // name of the assistant
+	name     string            // name of the assistant
+	setup    map[string]string // see Options.Setup
 	lex      *lexicon
 	intents  []*intent
 	build    map[string]builder

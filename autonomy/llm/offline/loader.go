@@ -26,7 +26,7 @@ func loadGrammar(o Options) (*grammar, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := loader{g: &grammar{name: o.Name, lex: lex, build: builderTable(), vocab: map[string]bool{}, starters: map[string]bool{}, kinds: map[watchers.Subject]string{}}}
+	l := loader{g: &grammar{name: o.Name, setup: o.Setup, lex: lex, build: builderTable(), vocab: map[string]bool{}, starters: map[string]bool{}, kinds: map[watchers.Subject]string{}}}
 	for _, k := range slices.Backward(o.Watchers) {
 		if l.g.kinds[k.Subject] = k.Kind; k.Subject == watchers.Repository {
 			l.g.site = k.Site

@@ -1,9 +1,15 @@
 package offline
 
 import (
+	"cmp"
+	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
+
+	"hob/platform/text/lazyregexp"
+	"hob/templates"
 )
 
 // nearestExample returns the example sentence in the grammar that is most similar to said, or "" if
@@ -60,14 +66,42 @@ func (g *grammar) replyUnknown(said string) string {
 	if toks := splitTokens(oneLine(said, 400), g.lex); len(toks) > 2 && g.lex.containsWord("statement-starts", toks[0].norm) {
 		return g.replyText("statement")
 	}
-	if about, command := commandFor(said, g.lex); command != "" {
-		return g.replyText("not-understood-command", "{about}", about, "{command}", command)
+	if text := g.replyCommand(said); text != "" {
+		return text
 	}
 	if ex := g.nearestExample(said); ex != "" {
 		return g.replyText("not-understood", "{words}", quoteText(said), "{example}", quoteText(ex))
 	}
 	return g.replyText("not-understood-far", "{words}", quoteText(said))
 }
+
+// replyCommand names the command and the page that do what a chat must not do, with the present value. It
+// returns "" for other texts.
+func (g *grammar) replyCommand(said string) string {
+	about, command := commandFor(said, g.lex)
+	if command == "" {
+		return ""
+	}
+	now, page := "", ""
+	if v := g.setup[about]; v != "" {
+		now = "Your " + about + ": " + v + ". "
+	}
+	switch about {
+	case aboutQuiet, aboutTemplates:
+		page = ", or open the page Settings (`hob open`)"
+	case aboutMail, aboutSkills:
+		page = ", or open the page Channels (`hob open`)"
+	}
+	return g.replyText("not-understood-command", "{about}", about, "{now}", now, "{command}", command, "{page}", page)
+}
+
+// Topics that only commands and the dashboard can change.
+const (
+	aboutQuiet     = "quiet hours"
+	aboutMail      = "mail accounts"
+	aboutTemplates = "the template"
+	aboutSkills    = "skills"
+)
 
 // commandFor returns the command for something that only commands and the dashboard can do, such as
 // "switch to the study coach template", and what it is for. It returns "" for other texts.
@@ -79,18 +113,22 @@ func commandFor(said string, lex *lexicon) (about, command string) {
 		}
 	}
 	for _, c := range []struct{ words, about, command string }{
-		{"quiet hours", "quiet hours", "hob setup quiet"},
-		{"connect mail", "mail accounts", "hob account add ADDRESS"},
-		{"connect email", "mail accounts", "hob account add ADDRESS"},
-		{"mail account", "mail accounts", "hob account add ADDRESS"},
-		{"email account", "mail accounts", "hob account add ADDRESS"},
+		{"quiet hours", aboutQuiet, quietCommand(said)},
+		{"connect mail", aboutMail, "hob account add ADDRESS"},
+		{"connect email", aboutMail, "hob account add ADDRESS"},
+		{"add mail account", aboutMail, "hob account add ADDRESS"},
+		{"mail account", aboutMail, "hob account add ADDRESS"},
+		{"email account", aboutMail, "hob account add ADDRESS"},
 		{"connect telegram", "channels", "hob channel add telegram"},
 		{"connect discord", "channels", "hob channel add discord"},
 		{"connect slack", "channels", "hob channel add slack"},
-		{"template", "templates", "hob template list"},
-		{"templates", "templates", "hob template list"},
-		{"skill", "skills", "hob skill add FOLDER"},
-		{"skills", "skills", "hob skill list"},
+		{"template", aboutTemplates, templateCommand(said)},
+		{"templates", aboutTemplates, templateCommand(said)},
+		{"personality", aboutTemplates, templateCommand(said)},
+		{"more casual", aboutTemplates, templateCommand(said)},
+		{"more formal", aboutTemplates, templateCommand(said)},
+		{"skill", aboutSkills, "hob skill add FOLDER"},
+		{"skills", aboutSkills, "hob skill list"},
 		{"api key", "models", "hob setup"},
 		{"model cost", "the costs of models", "hob usage"},
 		{"token cost", "the costs of models", "hob usage"},
@@ -104,6 +142,41 @@ func commandFor(said string, lex *lexicon) (about, command string) {
 		}
 	}
 	return "", ""
+}
+
+// clockWords matches a time of day such as "22", "10 pm" or "7:00".
+var clockWords = lazyregexp.New(`\b(\d{1,2})(?::(\d\d))?\s*(am|pm)?\b`)
+
+// quietCommand returns the command that sets the quiet hours, with the two times in said.
+func quietCommand(said string) string {
+	const command = "hob notify quiet "
+	found := clockWords.FindAllStringSubmatch(strings.ToLower(said), -1)
+	if len(found) != 2 {
+		return command + "22:00-07:00"
+	}
+	var times []string
+	for _, m := range found {
+		hour, _ := strconv.Atoi(m[1]) // matches digits only
+		switch {
+		case m[3] == "pm" && hour < 12:
+			hour += 12
+		case m[3] == "am" && hour == 12:
+			hour = 0
+		}
+		times = append(times, fmt.Sprintf("%02d:%s", hour, cmp.Or(m[2], "00")))
+	}
+	return command + strings.Join(times, "-")
+}
+
+// templateCommand returns the command that applies the built-in template that said names.
+func templateCommand(said string) string {
+	said = strings.ReplaceAll(strings.ToLower(said), " ", "-")
+	for _, name := range templates.BuiltinNames() {
+		if strings.Contains(said, name) {
+			return "hob template use " + name
+		}
+	}
+	return "hob template list"
 }
 
 // wordSet returns the set of words in an example.

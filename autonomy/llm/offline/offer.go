@@ -21,8 +21,8 @@ type offer struct {
 // withOffer attaches the reminder that a question offers at a time. A text that refers only to something
 // else, such as "the same", is never offered, and neither is what only a command can do ("set quiet hours").
 func (w *intentDraft) withOffer(p plan, t timing, text string) (plan, bool) {
-	_, command := commandFor(text, w.g.lex)
-	if command == "hob setup quiet" || w.g.isOnlyReference(text) || p.question == nil || strings.HasSuffix(strings.ToLower(text), " that day") {
+	about, _ := commandFor(text, w.g.lex)
+	if about == aboutQuiet || w.g.isOnlyReference(text) || p.question == nil || strings.HasSuffix(strings.ToLower(text), " that day") {
 		return noPlan()
 	}
 	args := argsOf("at", t.rfc3339())

@@ -36,6 +36,8 @@ type Options struct {
 	// watchers are not understood.
 	Channels []channels.Description
 	Watchers []watchers.Description
+	// Setup holds the present values of what only the user may change, for example of "quiet hours".
+	Setup map[string]string
 }
 
 // Model is the built-in model. It may be used concurrently.

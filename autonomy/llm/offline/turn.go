@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
@@ -81,8 +82,13 @@ func splitWords(m llm.Message) (own string, outside []string, picture bool) {
 // not lead to the claim that the user said nothing about it.
 func (t *turn) nextStep() (string, []llm.ToolCall) {
 	say, calls := t.planStep()
-	if denial, _, _ := strings.Cut(t.g.denyAnswer(""), "“"); len(calls) == 0 && strings.HasPrefix(say, denial) && len(t.listExchanges()) > 0 {
+	denial, _, _ := strings.Cut(t.g.denyAnswer(""), "“")
+	notFound, _, _ := strings.Cut(t.g.replyText("not-found", "{words}", "“"), "“")
+	if len(calls) == 0 && strings.HasPrefix(say, denial) && len(t.listExchanges()) > 0 {
 		say = t.g.replyText("not-found", "{words}", quoteText(t.own))
+	}
+	if len(calls) == 0 && (strings.HasPrefix(say, denial) || strings.HasPrefix(say, notFound)) {
+		say = cmp.Or(t.g.replyCommand(t.own), say)
 	}
 	return say, calls
 }

@@ -17,6 +17,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -197,7 +198,7 @@ func (j *Analyzer) resolveDir(given string) (string, error) {
 		if len(j.allowed) == 0 {
 			return "", &Refusal{Err: ErrOutside, Message: "no folder is allowed for commands", Remedy: "the user can allow one with: hob config set files.allowed '[\"~/Documents\"]'"}
 		}
-		given = j.allowed[0]
+		given = j.defaultDir()
 	}
 	if given == "~" || strings.HasPrefix(given, "~/") {
 		given = filepath.Join(j.opt.Home, given[1:])
@@ -218,6 +219,18 @@ func (j *Analyzer) resolveDir(given string) (string, error) {
 		return "", &Refusal{Err: ErrInvalid, Message: "folder " + given + " does not exist", Remedy: "create it, or name an existing folder"}
 	}
 	return p.abs, nil
+}
+
+// defaultDir returns the folder for commands that name none: the first allowed folder that exists. A new
+// account may have none of them; defaultDir then creates the first one, such as ~/Documents.
+func (j *Analyzer) defaultDir() string {
+	for _, dir := range j.allowed {
+		if fi, err := os.Stat(dir); err == nil && fi.IsDir() {
+			return dir
+		}
+	}
+	_ = os.Mkdir(j.allowed[0], 0o700) // if it fails, the caller reports that the folder does not exist
+	return j.allowed[0]
 }
 
 func (j *Analyzer) protectedPlace(p pathTarget) *Refusal {

@@ -32,7 +32,7 @@ func (d *App) openModels(context.Context) (err error) {
 		Home: cmp.Or(c.Files.Drop, filepath.Join(d.opt.Paths.Data, "agents")), Environ: os.Environ(), Secret: d.secrets.ResolveReference, Log: d.opt.Log,
 	}
 	d.providers = llmall.AutoOptions{
-		Env: d.secrets.Env, Name: c.Agent.Name, HTTP: d.opt.HTTP, Agents: d.agents, Configured: llmall.ConfiguredProviders(c, d.secrets.Resolve), Channels: d.channelDrivers(), Watchers: watchersall.Kinds(),
+		Env: d.secrets.Env, Name: c.Agent.Name, Setup: c.DescribeSetup(), HTTP: d.opt.HTTP, Agents: d.agents, Configured: llmall.ConfiguredProviders(c, d.secrets.Resolve), Channels: d.channelDrivers(), Watchers: watchersall.Kinds(),
 	}
 	d.models, err = modelrouter.OpenModels(modelrouter.ModelsOptions{Store: d.store, Config: c, Source: d.providers, Meter: d.meterModel})
 	return err
