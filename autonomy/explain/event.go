@@ -234,7 +234,7 @@ func (w Why) Text(zone *time.Location) string {
 	if w.instead != "" {
 		return w.instead
 	}
-	return w.summarize(zone) + api.WhyDetails + w.describeDetails(zone)
+	return w.writeAnswer(zone) + api.WhyDetails + w.describeDetails(zone)
 }
 
 // describeDetails returns everything known about the event, one sentence per line.

@@ -22,8 +22,8 @@ func SplitDetails(text string) (answer, details string) {
 // maxSummaryCalls is the number of actions in an answer.
 const maxSummaryCalls = 5
 
-// summarize says in a few sentences why Hob acted, what it did and what came of it.
-func (w Why) summarize(zone *time.Location) string {
+// writeAnswer says in a few sentences why Hob acted, what it did, and the result.
+func (w Why) writeAnswer(zone *time.Location) string {
 	at := func(t time.Time) string { return t.In(zone).Format("2006-01-02 at 15:04") }
 	lines := []string{w.summarizeCause(at)}
 	for _, a := range w.Approvals {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hob/autonomy/account"
 	"hob/autonomy/config"
-	"hob/cmd/hob/internal/account"
 	"hob/platform/host/system"
 	"hob/platform/host/vault"
 	"hob/platform/pim"

@@ -129,7 +129,7 @@ func (d *Dashboard) renderSkillForm(r *request, open bool) g.Node {
 			labeledField("What it is for, and when to use it", h.Input(h.Name("description"), h.Value(kept.Get("description")), h.Placeholder("How to make tea. Use it for questions about tea."), h.MaxLength("1024"), h.AutoComplete("off"))),
 			labeledField("Instructions, or a whole SKILL.md file", h.Textarea(h.Name("text"), h.Rows("6"), h.Required(), h.MaxLength("200000"), h.Placeholder("Green tea takes 2 minutes at 75 °C."), plainText(kept.Get("text")))),
 			h.Div(h.Class("row"), h.Button(h.Type("submit"), h.Class("primary"), g.Text("Add skill"))),
-			h.P(h.Class("soft small"), g.Text("Hob stores it as SKILL.md in a folder of its own. A skill with more files: "), h.Code(g.Text("hob skill add FOLDER"))),
+			h.P(h.Class("soft small"), g.Text("Hob stores it as SKILL.md in its folder for skills. A skill with more files: "), h.Code(g.Text("hob skill add FOLDER"))),
 		),
 	)
 }

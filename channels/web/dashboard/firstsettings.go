@@ -88,7 +88,7 @@ func (d *Dashboard) saveQuietHours(r *request) (string, error) {
 	r.back = "/settings"
 	f := r.PostForm
 	if f.Get("off") != "" {
-		return "There are no quiet hours any more.", d.o.Backend.SetQuietHours(r.Context(), "", "")
+		return "Quiet hours are off.", d.o.Backend.SetQuietHours(r.Context(), "", "")
 	}
 	start, end := f.Get("start"), f.Get("end")
 	if start == "" || end == "" {

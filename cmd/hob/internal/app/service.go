@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	mailaccount "hob/autonomy/account"
 	"hob/autonomy/api"
 	"hob/autonomy/config"
 	"hob/autonomy/intake/chattext"
@@ -13,7 +14,6 @@ import (
 	"hob/autonomy/service"
 	"hob/channels/web"
 	"hob/channels/web/a2aserver"
-	mailaccount "hob/cmd/hob/internal/account"
 	"hob/cmd/hob/internal/channel"
 	"hob/cmd/hob/internal/doctor"
 	"hob/knowledge/ingest"

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"hob/autonomy/account"
 	"hob/autonomy/config"
-	"hob/cmd/hob/internal/account"
 	"hob/platform/host/system"
 	"hob/platform/pim"
 	pimall "hob/platform/pim/all"

@@ -34,7 +34,7 @@ type Adder struct {
 // each time fails.
 const maxTrustRounds = 3
 
-// TryTrusting is like Try, and makes the account trust the certificates with the given fingerprints. If
+// TryTrusting signs in as Try does, and makes the account trust the certificates with the given fingerprints. If
 // it fails because no known authority signed other certificates, unknown lists them.
 func (n *New) TryTrusting(ctx context.Context, p system.Paths, secret string, trusted []string) (said []string, unknown []*x509.Certificate, err error) {
 	for range maxTrustRounds {
