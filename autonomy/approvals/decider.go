@@ -126,7 +126,7 @@ func (d *Decider) AnswerSpoken(ctx context.Context, press channels.ButtonPress, 
 	}
 	if len(t.decides) != 1 || t.decides[0].ID != press.Question {
 		if a, err := d.o.Guard.Approval(ctx, press.Question); err == nil && a.State != guard.Pending {
-			return nil, fmt.Errorf("approval %s is %s: %w", a.ID, a.State, guard.ErrDecided)
+			return nil, fmt.Errorf("request %s is already %s: %w", a.ID, a.State, guard.ErrDecided)
 		}
 		return nil, channels.ErrNotShown
 	}

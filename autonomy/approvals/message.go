@@ -177,7 +177,7 @@ func (d *Decider) mayName(ctx context.Context, p answerPlace, id string) error {
 		return nil
 	}
 	if a, err := d.o.Guard.Approval(ctx, id); err == nil && a.State != guard.Pending {
-		return fmt.Errorf("approval %s is %s: %w", id, a.State, guard.ErrDecided)
+		return fmt.Errorf("request %s is already %s: %w", id, a.State, guard.ErrDecided)
 	}
 	return errOnlyReplies
 }

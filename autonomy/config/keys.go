@@ -104,6 +104,8 @@ func (c *Config) descendValue(v reflect.Value, path []string, i int, name string
 		v = v.Elem()
 	}
 	switch v.Kind() {
+	case reflect.Invalid: // quiet hours that are not set
+		return v, fmt.Errorf("%s is not set in %s", joinKey(path[:i+1]), c.Path())
 	case reflect.Map:
 		if x := v.MapIndex(reflect.ValueOf(name)); x.IsValid() {
 			return x, nil
@@ -129,6 +131,9 @@ func plainValue(v reflect.Value, path []string) any {
 	at := func(name string) []string { return append(slices.Clone(path), name) }
 	for v.Kind() == reflect.Interface {
 		v = v.Elem()
+	}
+	if !v.IsValid() {
+		return []any{}
 	}
 	if d, ok := v.Interface().(Duration); ok {
 		b, _ := d.MarshalText()

@@ -71,7 +71,7 @@ func (w Why) summarizeCause(at func(time.Time) string) string {
 
 // summarizeCall says what a call did.
 func summarizeCall(c bus.Entry, at func(time.Time) string) string {
-	text := strings.TrimSpace(textnorm.FirstLine(c.Result))
+	text := textnorm.Ellipsize(strings.Join(strings.Fields(c.Result), " "), 200)
 	switch {
 	case undo.Describe(c) != "":
 		text = undo.Describe(c) + "."

@@ -57,7 +57,7 @@ func (g *Guard) AnswerTx(tx *store.Tx, id string, ans Answer) (Approval, error) 
 	}
 	now := time.Now()
 	if a.State != Pending {
-		return a, fmt.Errorf("approval %s is %s: %w", id, a.State, ErrDecided)
+		return a, fmt.Errorf("request %s is already %s: %w", id, a.State, ErrDecided)
 	}
 	if now.After(a.ExpiresAt) {
 		return a, fmt.Errorf("approval %s expired at %s: %w", id, a.ExpiresAt.Format(time.RFC3339), ErrDecided)

@@ -35,7 +35,7 @@ const (
 // Errors returned by Answer.
 var (
 	ErrNoApproval = errors.New("approval request not found")
-	ErrDecided    = errors.New("this approval request is no longer open; only its first answer counts")
+	ErrDecided    = errors.New("the first answer counts, and this one changed nothing; see: hob approvals list --all")
 	ErrScope      = errors.New("use \"once\", \"session\" (the same call again in this conversation), \"task\" (until this task is done) or \"pattern\" (calls like this one in this conversation)")
 )
 

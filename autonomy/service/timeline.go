@@ -13,6 +13,7 @@ import (
 
 	"hob/autonomy/api"
 	"hob/autonomy/bus"
+	"hob/autonomy/config"
 	"hob/platform/text/sorting"
 	"hob/platform/text/textnorm"
 	"hob/tools"
@@ -137,6 +138,9 @@ func (sv *Service) timelineCall(kind string, e bus.Entry) api.TimelineEntry {
 // describeCall returns a sentence that says what a call does.
 func (sv *Service) describeCall(e bus.Entry) string {
 	text := strings.ReplaceAll(e.Tool, "_", " ")
+	if e.Tool == config.ChangeTool { // its arguments name only stored revisions
+		text = cmp.Or(e.Result, text)
+	}
 	if t, ok := sv.o.Catalog.Get(e.Tool); ok {
 		if s, ok := t.(tools.Summarizer); ok {
 			text = cmp.Or(s.Summary(e.Args), text)

@@ -202,6 +202,11 @@ func (a *cli) decideApproval(ctx context.Context, id string, in api.Answer, look
 		}
 		switch {
 		case len(meant) == 0 && id != "":
+			if all, err := c.Approvals(ctx, api.Query{}); err == nil {
+				if i := slices.IndexFunc(all, func(q api.Approval) bool { return q.ID == id || q.Batch == id }); i >= 0 {
+					return &failure{code: exitFailed, cause: fmt.Sprintf("the request was already answered: %s (%s)", all[i].State, all[i].Sentence()), remedy: "the first answer counts, and this one changed nothing"}
+				}
+			}
 			return &failure{code: exitFailed, cause: fmt.Sprintf("no pending approval request %q", id), remedy: "see: hob approvals list --all"}
 		case len(meant) == 0 && len(waiting) == 0:
 			return &failure{code: exitFailed, cause: "no pending approvals", remedy: "see: hob approvals list --all"}

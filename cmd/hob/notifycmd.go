@@ -49,13 +49,16 @@ func (a *cli) notifyCmd() *cobra.Command {
 	quiet := a.addJSONFlag(&cobra.Command{
 		Use: "quiet [TIME|HOURS|off]", Short: "Set quiet hours: 22:00-07:00 daily, 2h, until 9:00", Args: cobra.ArbitraryArgs,
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
-			if start, end, err := setup.ParseHours(strings.Join(args, " ")); err == nil && start != "" {
+			if start, end, err := setup.ParseHours(strings.Join(args, " ")); err == nil && (start != "" || len(args) == 1 && args[0] == "none") {
 				return a.setQuietHours(c.Context(), start, end)
 			}
 			return a.manageNotices(c.Context(), func(cl *client) (any, string, error) {
 				out, err := cl.SetQuiet(c.Context(), strings.Join(args, " "))
-				if !out.Quiet {
-					return out, "Quiet is off.", err
+				if err != nil {
+					return out, "", err
+				}
+				if _, cfg, err := a.loadHome(); !out.Quiet && err == nil {
+					return out, "Not quiet now. Quiet hours: " + cfg.DescribeSetup()["quiet hours"] + ".", nil
 				}
 				return out, fmt.Sprintf("Quiet until %s (%s).", formatTime(a.userZone(), out.Until), out.Why), err
 			})
@@ -86,7 +89,11 @@ func (a *cli) setQuietHours(ctx context.Context, start, end string) error {
 	if a.asJSON {
 		return a.printJSON(map[string]string{"start": start, "end": end})
 	}
-	fmt.Fprintf(a.out, "Quiet hours: every day from %s to %s. End them with: hob setup quiet\n", start, end)
+	if start == "" {
+		fmt.Fprintln(a.out, "There are no quiet hours now.")
+		return nil
+	}
+	fmt.Fprintf(a.out, "Quiet hours: every day from %s to %s. End them with: hob notify quiet none\n", start, end)
 	return nil
 }
 

@@ -244,7 +244,7 @@ func testTimeline(t *testing.T, b *browser) {
 	}
 	w.visit(h, "/timeline")
 	w.do(chromedp.Evaluate[chromedp.Void](row + `.querySelector("a[href*=why]").click()`))
-	w.waitUntil(`document.querySelector("#drawer[open] pre")?.innerText.includes("create_task")`)
+	w.waitUntil(`document.querySelector("#drawer[open] details pre")?.textContent.includes("create_task") && document.querySelector("#drawer[open]").innerText.includes("Because you")`)
 	w.visit(h, "/timeline")
 	w.do(chromedp.Evaluate[chromedp.Void](row + `.querySelector("form button").click()`))
 	w.waitUntil(`Array.from(document.querySelectorAll("main li")).some(e => e.innerText.includes("water plant 1") && e.innerText.includes("undone"))`)

@@ -81,6 +81,7 @@ func TestPage(t *testing.T) {
 		{"the page Channels pairs, tests and unpairs", testChannelsPage},
 		{"the page Settings checks, saves and undoes, except what decides what Hob may do", testSettingsPage},
 		{"a saved setting applies at once, and no link fills in a form", testSettingsRestart},
+		{"quiet hours, template, mail and skill are set up in forms", testSetupForms},
 		{"the page Health shows the checks, and fixes", testHealthPage},
 		{"problems are shown above the conversation", testProblems},
 		{"each page fits, in light and dark, and is accessible", testPages},

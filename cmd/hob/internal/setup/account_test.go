@@ -70,6 +70,22 @@ func TestAccount_IsTested(t *testing.T) {
 	}
 }
 
+// A server with a certificate of an unknown authority is trusted on request, and no answer is repeated.
+func TestAccount_TrustsACertificateOnRequest(t *testing.T) {
+	d := pimtest.StartDovecot(t, "")
+	o, out := newOptions(t)
+	ask := &script{answers: map[string][]string{"mail": {"tester@test.local"}, "imap": {d.IMAPS}, "mail_password": {pimtest.Secret}, "what_now": {"accept"}}}
+	if err := Run(t.Context(), o, ask, "account"); err != nil || len(ask.unusedAnswers()) > 0 {
+		t.Fatal(err, ask.asked, out.String())
+	}
+	if about := ask.pages[len(ask.pages)-1].About; !strings.Contains(about, "SHA-256") {
+		t.Errorf("the question shows no fingerprint: %q", about)
+	}
+	if a, secret := accountOf(t, o); a.CA == "" || secret != pimtest.Secret || !strings.Contains(out.String(), "imap: mail can be read") {
+		t.Errorf("%+v %s", a, out.String())
+	}
+}
+
 // An account may have address books, and the user name may differ from the address.
 func TestAccount_WithAddressBooks(t *testing.T) {
 	r := pimtest.StartRadicale(t)

@@ -139,6 +139,9 @@ func Run(ctx context.Context, o Options, ask Asker, names ...string) error {
 func (o Options) selectSteps(ctx context.Context, names []string) (out []Step, err error) {
 	all := Steps()
 	for _, n := range names {
+		if n == "mail" || n == "email" || n == "calendar" {
+			n = "account"
+		}
 		i := slices.IndexFunc(all, func(s Step) bool { return s.Name == n })
 		if i < 0 {
 			return nil, fmt.Errorf("unknown step %s", unknownStep(n))
