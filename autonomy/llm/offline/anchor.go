@@ -110,7 +110,9 @@ func (w *intentDraft) remindAround(a anchor, r record, name string) plan {
 	text := a.text
 	if text == "" {
 		if text = r.anchoredTitle(); r.kind == "fact" {
-			text = bareName(name)
+			if text = bareName(name); a.days > 0 && a.before { // the reminder rings on another day
+				text += r.at.Format(" on 2 January")
+			}
 		}
 	}
 	again := func(when string) string { return "remind me " + when + " to " + text }

@@ -54,8 +54,35 @@ func (t *turn) composeAnswer(p plan) string {
 	if p.question != nil {
 		parts = append(parts, p.question.text)
 	}
+	if note := t.unrecordedNote(); note != "" && p.lang == nil && p.question == nil && !t.g.changesRecords(p) {
+		parts = append(parts, note)
+	}
 	return strings.Join(parts, "\n\n")
 }
+
+// unrecordedNote returns what an answer from stored records lacks: a recent statement that Hob did not record, or a
+// reminder that it only offered.
+func (t *turn) unrecordedNote() string {
+	if !slices.ContainsFunc(t.callsSince(t.said+1), func(d done) bool { return t.g.lex.containsWord("answering-tools", d.name) }) {
+		return ""
+	}
+	talk := &dialogue{past: t.listExchanges()}
+	for n := range recent {
+		x, ok := talk.exchangeAgo(n)
+		switch offered := offeredText.FindStringSubmatch(x.reply); {
+		case !ok, slices.ContainsFunc(x.acts, pastCall.changesRecords), strings.HasPrefix(x.reply, "OK"):
+			return ""
+		case len(x.acts) == 0 && n < 2 && strings.HasPrefix(x.reply, t.g.replyText("statement")):
+			return "I did not record " + quoteText(x.own) + "."
+		case offered != nil:
+			return offered[1] + " is not set: I asked, and you did not answer yet."
+		}
+	}
+	return ""
+}
+
+// offeredText matches the question that offers a reminder.
+var offeredText = lazyregexp.New(`Should I remind you .* of (“[^”]+”)\?$`)
 
 // withAge adds the age to the answer to "how old is my mum?" if the answer contains one date of birth.
 func (t *turn) withAge(text string) string {

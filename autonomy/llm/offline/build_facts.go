@@ -344,7 +344,7 @@ func amendFact(w *intentDraft) (plan, bool) {
 			return noPlan()
 		}
 		if fact == "" {
-			if subject := w.openSubject(x); subject != "" && len(strings.Fields(value)) <= 12 {
+			if subject := w.openSubject(x); subject != "" && !w.s.hasWordOf(0, c.from, "person-subjects") && len(strings.Fields(value)) <= 12 {
 				return w.keepStatement(subject + " is " + value)
 			}
 			return noPlan()
@@ -356,7 +356,14 @@ func amendFact(w *intentDraft) (plan, bool) {
 			return w.asPersonStatement()
 		}
 		if len(list) == 1 && list[0].Value != "" && strings.Count(fact, list[0].Value) == 1 && len(strings.Fields(value)) <= len(strings.Fields(list[0].Value))+3 {
-			return w.keepStatement(strings.Replace(fact, list[0].Value, value, 1))
+			if _, number := strings.CutPrefix(list[0].Value, "number "); number && isDigit(value[0]) {
+				value = "number " + value
+			}
+			p, ok := w.keepStatement(strings.Replace(fact, list[0].Value, value, 1))
+			if made := w.g.talk.statedFact(fact); ok && p.outcome == act && made != nil && list[0].Attr == "is" { // memory would keep both
+				p.calls, p.then = []call{made.undoCall()}, p.calls
+			}
+			return p, ok
 		}
 	}
 	if known := say.Read(fact+".", w.s.now); w.hasSlot("place") && len(known) == 1 && !known[0].Subject.Owner && known[0].Subject.Text != "" {
@@ -370,6 +377,19 @@ func amendFact(w *intentDraft) (plan, bool) {
 		return noPlan()
 	}
 	return stateAboutPerson(w)
+}
+
+// statedFact returns the call of the conversation that stored a fact, or nil.
+func (d *dialogue) statedFact(fact string) *pastCall {
+	for n := range remembered {
+		x, _ := d.exchangeAgo(n)
+		for i, p := range x.acts {
+			if p.tool == "remember" && !p.failed && p.stringArg("text") == fact {
+				return &x.acts[i]
+			}
+		}
+	}
+	return nil
 }
 
 // forgetShown forgets the fact of the previous exchange. A fact that was just stored is undone, so the

@@ -147,6 +147,9 @@ func addExpense(w *intentDraft) (plan, bool) {
 	if b.category == "" && b.vendor == "" && !w.moneyWords() || w.g.lex.containsWord("units", strings.ToLower(firstField(b.category))) {
 		return noPlan()
 	}
+	if first := strings.ToLower(firstField(b.category)); c.currency == "" && (w.g.lex.containsWord("to-hob", first) || w.g.lex.containsWord("record-verbs", first)) { // "move the visit to 4.30"
+		return noPlan()
+	}
 	day, err := w.pastDay(times)
 	if err != nil {
 		said := w.s.text

@@ -206,9 +206,30 @@ func totalExpenses(w *intentDraft) (plan, bool) {
 			break
 		}
 		period, _ := w.g.lex.meaningOf("periods", w.slotNorm("period"))
-		return planCall("spending_summary", argsOf("period", cmp.Or(period, "today")))
+		return planCall("spending_summary", argsOf("period", cmp.Or(period, w.spendingPeriod())))
 	}
 	return noPlan()
+}
+
+// spendingPeriod returns the period that contains all expenses of the conversation.
+func (w *intentDraft) spendingPeriod() string {
+	period := "today"
+	for n := range remembered {
+		x, _ := w.g.talk.exchangeAgo(n)
+		for _, p := range x.acts {
+			day, err := time.ParseInLocation(time.DateOnly, p.stringArg("date"), w.s.now.Location())
+			switch {
+			case p.tool != "log_expense" || p.failed || err != nil || sameDay(day, w.s.now):
+			case day.Year() != w.s.now.Year():
+				return "all"
+			case day.Month() != w.s.now.Month():
+				period = "this_year"
+			case period == "today":
+				period = "this_month"
+			}
+		}
+	}
+	return period
 }
 
 // setBudget limits the spending on a category. "a budget of 300" is one for each month.

@@ -89,7 +89,8 @@ func addTask(w *intentDraft) (plan, bool) {
 		titles = pieces
 	case c.from > 0 && w.s.tokens[c.from-1].norm == ":" && strings.Contains(d.text, ","): // "add to my list: call bank, email tom"
 		listed := strings.Split(d.text, ",")
-		if !slices.ContainsFunc(listed, func(piece string) bool { return !w.startsWithVerb(piece) }) {
+		verbs := !slices.ContainsFunc(listed, func(piece string) bool { return !w.startsWithVerb(piece) })
+		if verbs || w.hasKeyword("list") && !slices.ContainsFunc(listed, func(piece string) bool { return w.g.lex.containsWord("joints", strings.ToLower(firstField(piece))) }) {
 			titles = listed
 		}
 	}

@@ -322,7 +322,7 @@ func (w *intentDraft) amendedTime(offered string) (t timing, more, ok bool) {
 			return timing{}, false, false
 		case w.g.lex.containsWord("additional-words", tok.norm):
 			more = true
-		case isDigit(tok.norm[0]) && len(tok.norm) < 3 && number == "":
+		case isDigit(tok.norm[0]) && (len(tok.norm) < 3 || strings.ContainsAny(tok.norm, ".:") && isBareClock(tok.norm, w.s.now)) && number == "":
 			number = tok.norm
 		case !w.g.isAmendWord(tok.norm):
 			return timing{}, false, false

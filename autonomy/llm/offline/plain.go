@@ -128,7 +128,7 @@ func (d *planReview) signInSentence() string {
 				figures++
 			}
 		case i < 3 || d.isFollowUp():
-		case d.g.lex.containsWord("second-thoughts", t.norm), !stated && d.g.lex.containsWord("hedges", t.norm):
+		case d.g.lex.containsWord("second-thoughts", t.norm), !stated && d.g.lex.containsWord("hedges", t.norm) && !(t.norm == "instead" && i == len(d.s.tokens)-1):
 			return "correction " + t.norm
 		}
 	}
@@ -141,7 +141,7 @@ func (d *planReview) signInSentence() string {
 	switch {
 	case d.movesFurther():
 		return "addition"
-	case d.isFollowUp() && d.followsMiss():
+	case d.isFollowUp() && (d.followsMiss() || d.leavesQuestion()):
 		return "miss"
 	case d.isLongInterval():
 		return "interval"
@@ -155,7 +155,7 @@ func (d *planReview) signInSentence() string {
 		return "hour"
 	case words > maxPlain:
 		return "length"
-	case spent == 1 && figures > 1, spent > 1 && figures != spent:
+	case !d.isFollowUp() && (spent == 1 && figures > 1 || spent > 1 && figures != spent):
 		return "amounts"
 	case made > 0 && clocks > made && d.p.question == nil && !d.isFollowUp() && d.p.intent.name != "reminder.before":
 		return "times"
@@ -168,8 +168,10 @@ func (d *planReview) movesFurther() bool {
 	if d.countCalls("update_reminder")+d.countCalls("update_task") == 0 {
 		return false
 	}
-	for i, t := range splitTokens(d.s.text, d.g.lex) { // polite words are no tokens of the sentence
-		if d.g.lex.containsWord("additional-words", t.norm) || t.norm == "another" || i < 3 && t.norm == "and" {
+	tokens := splitTokens(d.s.text, d.g.lex) // polite words are no tokens of the sentence
+	for i, t := range tokens {
+		moves := i+1 < len(tokens) && d.g.lex.containsWord("moving-verbs", tokens[i+1].norm) // "and make it quarter to"
+		if d.g.lex.containsWord("additional-words", t.norm) || t.norm == "another" || i < 3 && t.norm == "and" && !moves {
 			return true
 		}
 	}
@@ -203,6 +205,17 @@ func (d *planReview) ignoresDay() bool {
 func (d *planReview) followsMiss() bool {
 	x, ok := d.g.talk.exchangeAgo(0)
 	return ok && len(x.acts) == 0 && slices.ContainsFunc([]string{"I did not understand", "I recorded nothing", "I found no ", "I do not know", "I cannot "}, func(head string) bool { return strings.HasPrefix(x.reply, head) })
+}
+
+// leavesQuestion reports whether the message changes one record, which it does not name, while a question about another
+// one is open.
+func (d *planReview) leavesQuestion() bool {
+	x, ok := d.g.talk.exchangeAgo(0)
+	if !ok || d.p.answered || len(d.p.calls) != 1 || !strings.HasSuffix(x.reply, "?") || slices.ContainsFunc(x.acts, pastCall.changesRecords) {
+		return false
+	}
+	name := strings.Fields(strings.ToLower(stringOf(d.p.calls[0].args["reminder"]) + stringOf(d.p.calls[0].args["task"])))
+	return len(name) > 0 && !slices.ContainsFunc(d.s.tokens, func(t token) bool { return len(t.norm) > 2 && slices.Contains(name, t.norm) })
 }
 
 // isLongInterval reports whether a reminder repeats every 3 or more hours of the day, although the user may count from

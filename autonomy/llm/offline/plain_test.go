@@ -79,6 +79,43 @@ func TestPending_Corrections(t *testing.T) {
 	}
 }
 
+// TestAnswer_NamesWhatIsNotRecorded checks that an answer from records tells what it lacks.
+func TestAnswer_NamesWhatIsNotRecorded(t *testing.T) {
+	for _, tc := range [][4]string{
+		{"my sister Beth lives in Cardiff", "she's moved to Newport", "where does she live now", "I did not record “she's moved to Newport”."},
+		{"hello", "lunch with Jo on friday at 1", "what do you know about Jo?", "“lunch with Jo” is not set"},
+	} {
+		c := newConversation(t)
+		for _, said := range tc[:3] {
+			if calls := c.hearText(said); len(calls) > 0 {
+				c.answerCalls("OK")
+			}
+		}
+		if !strings.Contains(c.lastText(), tc[3]) {
+			t.Errorf("%q: reply %q, want %q", tc[:3], c.lastText(), tc[3])
+		}
+	}
+}
+
+// TestDialogue_CountsAndCorrectsTheConversation checks a total over several days and the correction of a fact that
+// memory would keep beside the old one.
+func TestDialogue_CountsAndCorrectsTheConversation(t *testing.T) {
+	c := newConversation(t)
+	c.hearText("I spent 62.10 at Sainsbury's on 1 March")
+	c.answerCalls("OK")
+	c.hearText("and 8.50 on a puncture kit today")
+	c.answerCalls("OK")
+	expectCalls(t, c.hearText("how much is that altogether?"), `spending_summary{"period":"this_month"}`)
+	c = newConversation(t)
+	c.hearText("my locker at the pool is number 212")
+	c.answerCalls("OK")
+	if calls := c.hearText("no it's 221"); len(calls) != 1 || calls[0].Name != "undo" {
+		t.Fatalf("calls %v, want undo", calls)
+	}
+	next := c.answerCalls("OK")
+	expectCalls(t, next.Calls(), `remember{"text":"my locker at the pool is number 221"}`)
+}
+
 // TestDialogue_ReadsBackDoubtfulMoves checks follow-ups that may ask for a further record, and times without a day
 // after a message about another day.
 func TestDialogue_ReadsBackDoubtfulMoves(t *testing.T) {
@@ -87,6 +124,8 @@ func TestDialogue_ReadsBackDoubtfulMoves(t *testing.T) {
 		{"parents evening friday 5.40", "remind me at 5 to set off", "today at 17:00 of “set off”?"},
 		{"set an alarm for 7", "every weekday", "every weekday at 09:00 of “alarm”?"},
 		{"Lunch with Jo on the 9th of April at 12.45", "is that a Thursday?", "I found no answer"},
+		{"visit mum on thursday at 4", "move the visit to 4.30", "tomorrow at 16:30 of “visit mum”?"},
+		{"hello", "put down park with the twins saturday 10am", "Should I write the note"},
 		{"lunch with Jo on the 9th of April at 12.45", "could you move it half an hour later?", "Thu 9 Apr at 13:15"},
 	} {
 		c := newConversation(t)

@@ -24,6 +24,10 @@ func (g *grammar) readBack(p plan, now time.Time) (plan, bool) {
 			return q, true
 		}
 	}
+	instead := ""
+	if len(p.then) > 0 {
+		instead = " instead of the last entry"
+	}
 	var lines []string
 	for _, c := range calls {
 		if g.lex.containsWord("reading-tools", c.name) {
@@ -36,7 +40,7 @@ func (g *grammar) readBack(p plan, now time.Time) (plan, bool) {
 		lines = append(lines, line)
 	}
 	if len(lines) == 1 {
-		return planConfirmation("Should I "+lines[0]+"?", p), true
+		return planConfirmation("Should I "+lines[0]+instead+"?", p), true
 	}
 	return planConfirmation("- "+strings.Join(lines, "\n- ")+"\nShould I do all of that?", p), len(lines) > 0
 }

@@ -35,7 +35,7 @@ func (d *planReview) signInText(c call, name, text string) string {
 	for i, t := range r.words {
 		switch {
 		case t.kind != word:
-		case d.isWord("second-thoughts", t) && (i > 0 || !stated), !stated && d.isWord("hedges", t):
+		case d.isWord("second-thoughts", t) && (i > 1 || !stated), !stated && d.isWord("hedges", t):
 			return "correction " + t.norm
 		case i > 0 && d.isWord("request-words", t):
 			return "request " + t.norm
@@ -63,6 +63,8 @@ func (r *recordText) signInStatement() string {
 		return "figure"
 	case len(r.words) > 1 && r.c.name == "remember" && r.isWord("open-references", first), r.c.name == "create_note" && (r.isWord("prepositions", first) || r.isAmount() || r.quotesPart()):
 		return "reference " + first.norm
+	case r.c.name == "create_note" && r.g.lex.containsWord("pencil-verbs", r.planReview.s.firstWord(0)) && len(r.planReview.s.allTimes()) > 0: // "put down park with the twins saturday 10am"
+		return "time"
 	case r.c.name != "remember" || r.p.intent != nil && r.p.intent.verbatim:
 	case r.isWord("dangling-ends", last):
 		return "end " + last.norm

@@ -162,7 +162,9 @@ func replacePronoun(g *grammar, text, who string) (string, bool) {
 		return text, false
 	}
 	if form == "is" {
-		form = " is"
+		if form = " is"; g.lex.containsWord("perfect-verbs", strings.ToLower(firstField(rest))) { // "she's moved to Leeds"
+			form = " has"
+		}
 	}
 	return who + form + " " + rest, true
 }
