@@ -141,8 +141,8 @@ type Options struct {
 	// did not name them. An address with an opaque string still needs approval. Empty means that
 	// there are no such hosts.
 	Hosts []string
-	// Research allows unattended turns to search the web, and to open unchanged addresses from
-	// search results and pages.
+	// Research allows unattended turns to search the web, to open unchanged addresses from search
+	// results and pages, and to create files that nothing runs in the folder reserved for them.
 	Research bool
 	// Recipients lists the recipients who may be written to without approval at the level trusted,
 	// in the form of tools.CallAssessment.To. Empty means that there are none.

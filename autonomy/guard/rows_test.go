@@ -59,6 +59,30 @@ func TestTable_SendAndWriteRows(t *testing.T) {
 	}
 }
 
+// With a research grant, a turn of a schedule may write its report: a new file that nothing runs, and
+// that undo removes. It may change nothing else, and an external program nothing at all.
+func TestTable_ResearchWritesReports(t *testing.T) {
+	f := newGuard(t, guard.Options{Research: true})
+	for _, tt := range []struct {
+		name   string
+		undo   bool
+		inert  bool
+		client bool
+		want   guard.Verdict
+	}{
+		{"a report", true, true, false, guard.Allow},
+		{"without undo", false, true, false, guard.Ask},
+		{"another file", true, false, false, guard.Ask},
+		{"a program's report", true, true, true, guard.Ask},
+	} {
+		x := assessedTool{tool{spec: tools.Spec{Name: "file", Category: "files", Effects: tools.Write}, undo: tt.undo}, tools.CallAssessment{Inert: tt.inert}}
+		r := guard.Request{Tool: x, Args: []byte(`{}`), Call: "c", Tainted: true, Client: tt.client}
+		if d := f.mustDecide(r); d.Verdict != tt.want {
+			t.Errorf("%s: %s (%s), want %s", tt.name, d.Verdict, d.Rule, tt.want)
+		}
+	}
+}
+
 // The guard ignores a third-party tool's assessment of its calls.
 func TestTable_IgnoresAssessmentsOfForeignTools(t *testing.T) {
 	x := assessedTool{toolWith(tools.Exec), tools.CallAssessment{Effects: tools.Read}}

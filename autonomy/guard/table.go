@@ -179,7 +179,7 @@ func (g *Guard) decideWrite(r Request) Decision {
 		return askDecision("standing order, tainted", "untrusted text is part of this conversation, and this would continue to act after the conversation")
 	case r.Attended && harmless:
 		return Decision{Verdict: Allow, Rule: "write, tainted, own store", Reason: "it only changes Hob's own notes, and can be undone"}
-	case r.Attended && r.judged.Inert && undo && r.callEffects()&^(tools.Read|tools.Write|tools.Egress) == 0:
+	case (r.Attended || g.opt.Research && !r.Client && !r.Guest) && r.judged.Inert && undo && r.callEffects()&^(tools.Read|tools.Write|tools.Egress) == 0:
 		return Decision{Verdict: Allow, Rule: "write, tainted, drop", Reason: "it creates a new file that nothing runs, in the folder reserved for such files, and can be undone"}
 	case r.Attended:
 		return askDecision("write, tainted", "untrusted text is part of this conversation, and the change is not limited to Hob's own notes")
