@@ -37,7 +37,7 @@ func (d *planReview) signInText(c call, name, text string) string {
 		case t.kind != word:
 		case d.isWord("second-thoughts", t) && (i > 1 || !stated), !stated && d.isWord("hedges", t):
 			return "correction " + t.norm
-		case i > 0 && d.isWord("request-words", t):
+		case i > 0 && d.isWord("request-words", t) && !(stated && (d.isWord("to-hob", t) || d.isWord("recording-verbs", t))): // "a code that I always forget"
 			return "request " + t.norm
 		}
 	}
