@@ -234,7 +234,7 @@ func (w *watch) readServer(ctx context.Context, was *cursor, is *cursor, span ic
 	for i, cal := range list {
 		is.Calendars = append(is.Calendars, seen{Path: cal.Path, Name: cal.Name, Token: cal.Token})
 		known = known && cal.Token != "" && before[i] == is.Calendars[i]
-		for _, f := range w.feeds { // a subscription with the same name has events of its own
+		for _, f := range w.feeds { // a subscription with the same name has other events
 			known = known && f.Name() != cal.Name
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"hob/autonomy/llm/llmtest"
 	"hob/channels"
 )
 
@@ -94,7 +95,8 @@ func (h *daemonFixture) messagesWith(session, text string) (n int) {
 // What Hob learned in a conversation stands in the context of later messages in other conversations.
 // It goes with the conversation, also if a later message has reworded it since.
 func TestForget_RemovesLessonsOfAConversation(t *testing.T) {
-	h := openDaemon(t, "")
+	model := llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key, Otherwise: &llmtest.Answer{Text: "All right."}})
+	h := openScripted(t, t.TempDir(), model.URL, listPlayWays()[0], "")
 	sayIn := func(session, text string) {
 		t.Helper()
 		if code, body := h.callAPI(http.MethodPost, "/api/v1/sessions/"+session+"/messages", map[string]string{"text": text}); code != http.StatusOK {
