@@ -149,6 +149,7 @@ func testToday(t *testing.T, b *browser) {
 	w := b.window(t)
 	w.logIn(h)
 	w.say("add a task to pay <b>the rent</b> due today")
+	w.say("yes") // it reads the unusual characters back
 	w.say("remind me today at 23:58 to sleep")
 	w.visit(h, "/today")
 	line := func(text string) string {
