@@ -16,8 +16,8 @@ import (
 	"hob/tools"
 )
 
-// now returns a Tuesday.
-func now(t *testing.T) time.Time {
+// tuesdayMorning returns a Tuesday.
+func tuesdayMorning(t *testing.T) time.Time {
 	t.Helper()
 	loc, err := time.LoadLocation("Europe/Vilnius")
 	if err != nil {
@@ -55,9 +55,9 @@ func silentAccount(t *testing.T) pim.Account {
 	return pim.Account{Name: "mute", Servers: pim.Servers{pim.CalDAV: "http://" + l.Addr().String() + "/"}, User: "x", Secret: func(context.Context) (string, error) { return "x", nil }}
 }
 
-func ask(t *testing.T, d Deps, args string) (tools.Result, error) {
+func askCalendar(t *testing.T, d Deps, args string) (tools.Result, error) {
 	t.Helper()
-	return Tools(d)[0].Call(t.Context(), tools.Call{Args: json.RawMessage(args), Now: now(t), Progress: func(float64, string) {}})
+	return Tools(d)[0].Call(t.Context(), tools.Call{Args: json.RawMessage(args), Now: tuesdayMorning(t), Progress: func(float64, string) {}})
 }
 
 func TestReadCalendar(t *testing.T) {
@@ -80,7 +80,7 @@ func TestReadCalendar(t *testing.T) {
 		{"free on another day", `{"at":"9:15","date":"17 November"}`, "No, Tue 17 Nov at 09:15 is taken: Standup, 09:00-09:30."},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			r, err := ask(t, d, tc.args)
+			r, err := askCalendar(t, d, tc.args)
 			if err != nil || r.Text != tc.want || r.Source != provenance.Outside || len(r.Origins) != 1 {
 				t.Errorf("%q\nwant %q\n%s %v %v", r.Text, tc.want, r.Source, r.Origins, err)
 			}
@@ -94,11 +94,11 @@ func TestReadCalendar(t *testing.T) {
 		{`{"days_ahead":1000}`, tools.InvalidArguments},
 		{`{"date":"someday"}`, tools.InvalidArguments},
 	} {
-		if _, err := ask(t, d, tc.args); tools.CodeOf(err) != tc.code {
+		if _, err := askCalendar(t, d, tc.args); tools.CodeOf(err) != tc.code {
 			t.Errorf("%s: %v", tc.args, err)
 		}
 	}
-	if _, err := ask(t, Deps{Accounts: func() []pim.Account { return nil }}, `{}`); tools.CodeOf(err) != tools.Unsupported || !strings.Contains(err.Error(), "hob account add") {
+	if _, err := askCalendar(t, Deps{Accounts: func() []pim.Account { return nil }}, `{}`); tools.CodeOf(err) != tools.Unsupported || !strings.Contains(err.Error(), "hob account add") {
 		t.Error(err)
 	}
 }
@@ -106,7 +106,7 @@ func TestReadCalendar(t *testing.T) {
 // The error names a server that does not respond; the other servers are still read.
 func TestBrief(t *testing.T) {
 	d := familyCalendar(t)
-	from := now(t).Add(-8 * time.Hour)
+	from := tuesdayMorning(t).Add(-8 * time.Hour)
 	lines := func(d Deps) (out []string, err error) {
 		items, err := Brief{d}.Brief(t.Context(), from, from.AddDate(0, 0, 1))
 		for _, it := range items {
@@ -149,13 +149,13 @@ func TestBrief_Flood(t *testing.T) {
 	}
 	r.Put("Work", "review", "SUMMARY:Review\nDTSTART:20261110T170000Z\nDTEND:20261110T180000Z")
 	d := Deps{Accounts: func() []pim.Account { return []pim.Account{r.Account("tester")} }}
-	if got, err := ask(t, d, `{"at":"19:30"}`); err != nil || !strings.HasPrefix(got.Text, "No, today at 19:30 is taken: Review") {
+	if got, err := askCalendar(t, d, `{"at":"19:30"}`); err != nil || !strings.HasPrefix(got.Text, "No, today at 19:30 is taken: Review") {
 		t.Errorf("%s %v", got.Text, err)
 	}
-	if got, err := ask(t, d, `{}`); err != nil || !strings.Contains(got.Text, "19:00-20:00 Review") || !strings.Contains(got.Text, "more") {
+	if got, err := askCalendar(t, d, `{}`); err != nil || !strings.Contains(got.Text, "19:00-20:00 Review") || !strings.Contains(got.Text, "more") {
 		t.Errorf("%s %v", got.Text, err)
 	}
-	from := now(t).Add(-8 * time.Hour)
+	from := tuesdayMorning(t).Add(-8 * time.Hour)
 	items, err := Brief{d}.Brief(t.Context(), from, from.AddDate(0, 0, 1))
 	if err != nil || !slices.ContainsFunc(items, func(i tools.BriefItem) bool { return strings.HasPrefix(i.Text, "Review") }) {
 		t.Errorf("%v %v", items, err)
@@ -165,7 +165,7 @@ func TestBrief_Flood(t *testing.T) {
 // If there are more events than the limit, the result mentions the omitted events and reports no
 // time as free at which one of them may take place.
 func TestBrief_IsFair(t *testing.T) {
-	at := now(t)
+	at := tuesdayMorning(t)
 	var all []pim.Event
 	add := func(uid string, n int, after time.Duration) {
 		for i := range n {

@@ -30,7 +30,7 @@ func TestSubscriptions(t *testing.T) {
 	d := Deps{Accounts: func() []pim.Account { return nil }, Feeds: func() []pim.EventReader { return []pim.EventReader{subscription{}} }}
 	run := func(x tools.Tool, args string) string {
 		t.Helper()
-		r, err := x.Call(t.Context(), tools.Call{Args: json.RawMessage(args), Now: now(t)})
+		r, err := x.Call(t.Context(), tools.Call{Args: json.RawMessage(args), Now: tuesdayMorning(t)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -20,7 +20,7 @@ import (
 func sharedFixture(t *testing.T) (*calendarFixture, *postbox) {
 	t.Helper()
 	r := pimtest.StartRadicale(t)
-	w, box := &calendarFixture{t: t, r: r, clock: now(t), tools: map[string]tools.Tool{}}, &postbox{address: "tester@test.local"}
+	w, box := &calendarFixture{t: t, r: r, clock: tuesdayMorning(t), tools: map[string]tools.Tool{}}, &postbox{address: "tester@test.local"}
 	mine, bobs := r.Account("tester"), r.Account("other")
 	mine.Address, bobs.Address, bobs.Name = "tester@test.local", "bob@test.local", "bob"
 	r.Make("Work")
@@ -29,7 +29,7 @@ func sharedFixture(t *testing.T) (*calendarFixture, *postbox) {
 	w.c = netaccount.NewCalendars(mine)
 	d := Deps{
 		Accounts: func() []pim.Account { return []pim.Account{mine, bobs} }, Calendars: func() []pim.Calendars { return []pim.Calendars{w.c} },
-		Mailers: func() []pim.Mailer { return []pim.Mailer{box} }, Now: w.now,
+		Mailers: func() []pim.Mailer { return []pim.Mailer{box} }, Now: w.currentTime,
 	}
 	for _, x := range Tools(d) {
 		w.tools[x.Spec().Name] = x
@@ -66,14 +66,14 @@ func TestFindFreeTime(t *testing.T) {
 		{"one calendar", `{"days_ahead":1,"calendars":["home"]}`, "10.11. 09:00-12:00, 10.11. 13:00-17:00", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			_, r, err := w.call("find_free_time", tc.args, 0)
+			_, r, err := w.judgeAndCall("find_free_time", tc.args, 0)
 			if err != nil || freeOf(r) != tc.free || !strings.Contains(r.Text, tc.text) || !r.Source.Tainted() {
 				t.Errorf("%v: %s\nwant %s\n%s", err, freeOf(r), tc.free, r.Text)
 			}
 		})
 	}
 	for _, args := range []string{`{"days_ahead":99}`, `{"min_duration_minutes":1}`, `{"zones":["Atlantis"]}`, `{"working_hours_start":"soon"}`, `{"working_hours_start":"16:50"}`, `{"buffer_minutes":-1}`, `{"date":"1 January 2020"}`, `{"attendees":["nobody"]}`, `{"calendars":["Nothing"]}`} {
-		if _, _, err := w.call("find_free_time", args, 0); err == nil {
+		if _, _, err := w.judgeAndCall("find_free_time", args, 0); err == nil {
 			t.Errorf("%s: no error", args)
 		}
 	}
@@ -85,7 +85,7 @@ func TestFindFreeTime_ContradictoryZones(t *testing.T) {
 	const zone = "BEGIN:VTIMEZONE\nTZID:Europe/Vilnius\nBEGIN:STANDARD\nDTSTART:19700101T000000\nTZOFFSETFROM:-0500\nTZOFFSETTO:-0500\nEND:STANDARD\nEND:VTIMEZONE\n"
 	w.r.PutRaw("Work", "odd", "BEGIN:VCALENDAR\nVERSION:2.0\nPRODID:-//test//EN\n"+zone+"BEGIN:VEVENT\nUID:odd\nDTSTAMP:20261101T000000Z\nSUMMARY:Odd one\nDTSTART;TZID=Europe/Vilnius:20261111T090000\nDTEND;TZID=Europe/Vilnius:20261111T100000\nEND:VEVENT\nEND:VCALENDAR\n")
 	w.r.Put("Work", "back", "SUMMARY:Backwards\nDTSTART:20261111T100000Z\nDTEND:20261111T090000Z")
-	_, r, err := w.call("find_free_time", `{"date":"tomorrow","days_ahead":1}`, 0)
+	_, r, err := w.judgeAndCall("find_free_time", `{"date":"tomorrow","days_ahead":1}`, 0)
 	if err != nil || freeOf(r) != "11.11. 10:00-16:00" {
 		t.Errorf("%v %s", err, freeOf(r))
 	}
@@ -103,7 +103,7 @@ func TestFindFreeTime_SilentServer(t *testing.T) {
 	good := d.Accounts()[0]
 	d.Wait = 300 * time.Millisecond
 	find := func(d Deps) (tools.Result, error) {
-		return d.findFreeTime().Call(t.Context(), tools.Call{Args: json.RawMessage(`{"days_ahead":1}`), Now: now(t)})
+		return d.findFreeTime().Call(t.Context(), tools.Call{Args: json.RawMessage(`{"days_ahead":1}`), Now: tuesdayMorning(t)})
 	}
 	d.Accounts = func() []pim.Account { return []pim.Account{good, silentAccount(t)} }
 	if r, err := find(d); err != nil || !strings.Contains(r.Text, "so you may be busy at these times: account mute: no response") {
@@ -168,7 +168,7 @@ END:VCALENDAR
 		t.Run(tc.name, func(t *testing.T) {
 			a := outboxServer(t, tc.answer)
 			d := Deps{Accounts: func() []pim.Account { return []pim.Account{a} }}
-			r, err := d.findFreeTime().Call(t.Context(), tools.Call{Args: json.RawMessage(`{"days_ahead":1,"attendees":["wilfredo@example.com","mike@example.org"]}`), Now: now(t)})
+			r, err := d.findFreeTime().Call(t.Context(), tools.Call{Args: json.RawMessage(`{"days_ahead":1,"attendees":["wilfredo@example.com","mike@example.org"]}`), Now: tuesdayMorning(t)})
 			if err != nil || freeOf(r) != tc.free || !strings.Contains(r.Text, tc.text) {
 				t.Errorf("%v: %s\n%s", err, freeOf(r), r.Text)
 			}

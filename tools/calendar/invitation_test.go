@@ -40,7 +40,7 @@ func notifyingCalendar(t *testing.T, from string) (*calendarFixture, *postbox) {
 	w.c = netaccount.NewCalendars(a)
 	d := Deps{
 		Accounts: func() []pim.Account { return []pim.Account{a} }, Calendars: func() []pim.Calendars { return []pim.Calendars{w.c} },
-		Mailers: func() []pim.Mailer { return []pim.Mailer{box} }, Now: w.now,
+		Mailers: func() []pim.Mailer { return []pim.Mailer{box} }, Now: w.currentTime,
 	}
 	w.tools = map[string]tools.Tool{}
 	for _, x := range Tools(d) {
@@ -55,7 +55,7 @@ const own = "ORGANIZER:mailto:tester@test.local\nATTENDEE:mailto:tester@test.loc
 func TestInvitation_HasTheNewTime(t *testing.T) {
 	w, box := notifyingCalendar(t, "tester@test.local")
 	w.r.Put("Work", "review", "SUMMARY:Review\nLOCATION:Room 1\nDTSTART:20261110T120000Z\nDTEND:20261110T130000Z\nATTENDEE:mailto:ada@example.org\n"+own)
-	_, r, err := w.call("update_calendar_event", `{"event":"review","start":"2026-11-13 16:00","title":"Budget","place":"Room 2"}`, 0)
+	_, r, err := w.judgeAndCall("update_calendar_event", `{"event":"review","start":"2026-11-13 16:00","title":"Budget","place":"Room 2"}`, 0)
 	if err != nil || len(box.letters) != 1 {
 		t.Fatal(r.Text, err, box.letters)
 	}
@@ -75,7 +75,7 @@ func TestInvitation_ManyGuests(t *testing.T) {
 				lines += fmt.Sprintf("ATTENDEE:mailto:guest%d@example.org\n", i)
 			}
 			w.r.Put("Work", "fair", "SUMMARY:Fair\nDTSTART:20261110T120000Z\nDTEND:20261110T130000Z\n"+lines+own)
-			_, r, err := w.call("delete_calendar_event", `{"event":"fair"}`, 0)
+			_, r, err := w.judgeAndCall("delete_calendar_event", `{"event":"fair"}`, 0)
 			if err != nil || strings.Contains(r.Text, "Nobody") || strings.Contains(r.Text, "Guests beyond the first 50") != (n > 50) {
 				t.Error(r.Text, err)
 			}
@@ -96,7 +96,7 @@ func TestInvitation_ManyGuests(t *testing.T) {
 // later changes.
 func TestInvitation_OnlyFromTheOwnAddress(t *testing.T) {
 	w, box := notifyingCalendar(t, "other@example.net")
-	_, r, err := w.call("create_calendar_event", `{"title":"Tea","start":"2026-11-13 16:00","guests":["ada@example.org"]}`, 0)
+	_, r, err := w.judgeAndCall("create_calendar_event", `{"title":"Tea","start":"2026-11-13 16:00","guests":["ada@example.org"]}`, 0)
 	if err != nil || len(box.letters) > 0 || !strings.HasSuffix(r.Text, "The guests were not notified: no account can send email as tester@test.local.") {
 		t.Error(r.Text, err, box.letters)
 	}
@@ -112,10 +112,10 @@ func TestAnswer_LargeMeeting(t *testing.T) {
 	}
 	w.r.Put("Work", "fair", "SUMMARY:Fair\nDTSTART:20261110T120000Z\nDTEND:20261110T130000Z\nORGANIZER:mailto:ada@example.org\n"+lines+"ATTENDEE:mailto:tester@test.local")
 	w.r.Put("Work", "ball", "SUMMARY:Ball\nDTSTART:20261110T120000Z\nDTEND:20261110T130000Z\nORGANIZER:mailto:ada@example.org\n"+strings.TrimSpace(lines))
-	if _, r, err := w.call("answer_invitation", `{"event":"fair","answer":"accept"}`, 0); err != nil || len(box.letters) != 1 || !strings.Contains(box.letters[0].Invite, "PARTSTAT=ACCEPTED") {
+	if _, r, err := w.judgeAndCall("answer_invitation", `{"event":"fair","answer":"accept"}`, 0); err != nil || len(box.letters) != 1 || !strings.Contains(box.letters[0].Invite, "PARTSTAT=ACCEPTED") {
 		t.Error(r.Text, err)
 	}
-	if _, _, err := w.call("answer_invitation", `{"event":"ball","answer":"accept"}`, 0); tools.CodeOf(err) != tools.InvalidArguments || len(box.letters) != 1 {
+	if _, _, err := w.judgeAndCall("answer_invitation", `{"event":"ball","answer":"accept"}`, 0); tools.CodeOf(err) != tools.InvalidArguments || len(box.letters) != 1 {
 		t.Error(err)
 	}
 }

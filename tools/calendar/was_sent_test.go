@@ -55,7 +55,7 @@ func TestWasSent_RecognizesCarriedOutCalls(t *testing.T) {
 			}
 			for _, x := range Tools(Deps{
 				Accounts: func() []pim.Account { return []pim.Account{a} }, Calendars: func() []pim.Calendars { return []pim.Calendars{in} },
-				Mailers: func() []pim.Mailer { return []pim.Mailer{box} }, Now: w.now,
+				Mailers: func() []pim.Mailer { return []pim.Mailer{box} }, Now: w.currentTime,
 			}) {
 				w.tools[x.Spec().Name] = x
 			}

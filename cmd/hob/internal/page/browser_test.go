@@ -32,9 +32,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // patience is the time limit for each wait, which suits a busy machine.
 const patience = 60 * time.Second
 
-// chromium returns the path of the browser. It skips the test if there is none, or fails it with
+// findChromium returns the path of the browser. It skips the test if there is none, or fails it with
 // CI=true.
-func chromium(t *testing.T) string {
+func findChromium(t *testing.T) string {
 	t.Helper()
 	names := []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"}
 	switch runtime.GOOS {
@@ -59,10 +59,10 @@ func chromium(t *testing.T) string {
 // browser is one Chromium, in which every test has its own windows.
 type browser struct{ ctx context.Context }
 
-func launch(t *testing.T) *browser {
+func launchBrowser(t *testing.T) *browser {
 	t.Helper()
 	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]),
-		chromedp.ExecPath(chromium(t)), chromedp.UserDataDir(t.TempDir()), chromedp.WindowSize(1000, 700),
+		chromedp.ExecPath(findChromium(t)), chromedp.UserDataDir(t.TempDir()), chromedp.WindowSize(1000, 700),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
 	)
 	if os.Geteuid() == 0 {
@@ -78,7 +78,7 @@ func launch(t *testing.T) *browser {
 		}
 		stop()
 	})
-	fatal(t, chromedp.Do(ctx))
+	failOnError(t, chromedp.Do(ctx))
 	return &browser{ctx: ctx}
 }
 
@@ -92,12 +92,12 @@ type window struct {
 	complaints []string
 }
 
-func (b *browser) window(t *testing.T) *window {
+func (b *browser) openWindow(t *testing.T) *window {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(b.ctx, chromedp.WithNewBrowserContext())
 	w := &window{t: t, ctx: ctx}
-	fatal(t, chromedp.Do(ctx))
-	fatal(t, chromedp.Listen(ctx, w.recordComplaint))
+	failOnError(t, chromedp.Do(ctx))
+	failOnError(t, chromedp.Listen(ctx, w.recordComplaint))
 	t.Cleanup(func() {
 		for _, c := range w.takeComplaints() {
 			t.Errorf("console message: %s", c)
@@ -138,9 +138,9 @@ func (w *window) takeComplaints() []string {
 	return c
 }
 
-// do runs steps. An update of the page may replace an element between its lookup and the input to it;
+// runSteps runs steps. An update of the page may replace an element between its lookup and the input to it;
 // such a step has done nothing and runs again.
-func (w *window) do(steps ...chromedp.Action[chromedp.Void]) {
+func (w *window) runSteps(steps ...chromedp.Action[chromedp.Void]) {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.ctx, patience)
 	defer cancel()
@@ -155,11 +155,11 @@ func (w *window) do(steps ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// click clicks the element of a selector.
-func (w *window) click(selector string) {
+// clickElement clicks the element of a selector.
+func (w *window) clickElement(selector string) {
 	w.t.Helper()
 	w.waitUntil(fmt.Sprintf("document.querySelector(%q)?.checkVisibility()", selector))
-	w.do(chromedp.Click(chromedp.CSS(selector)))
+	w.runSteps(chromedp.Click(chromedp.CSS(selector)))
 }
 
 // waitUntil waits until an expression is true.
@@ -182,8 +182,8 @@ func (w *window) waitUntil(expression string) {
 	}
 }
 
-// get returns the value of an expression.
-func get[T any](w *window, expression string) T {
+// getValue returns the value of an expression.
+func getValue[T any](w *window, expression string) T {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.ctx, patience)
 	defer cancel()
@@ -204,8 +204,8 @@ func (w *window) shownText() string {
 	return strings.TrimSpace(text)
 }
 
-// scheme sets the user's preference for "light" or "dark".
-func scheme(name string) chromedp.Action[chromedp.Void] {
+// setScheme sets the user's preference for "light" or "dark".
+func setScheme(name string) chromedp.Action[chromedp.Void] {
 	return chromedp.Func(func(ctx context.Context, tab *chromedp.Target) error {
 		_, err := cdp.Call(ctx, tab, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
 			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}},
@@ -231,14 +231,14 @@ func enterKey(modifiers ...kb.Modifier) chromedp.Action[chromedp.Void] {
 	})
 }
 
-// picture stores a screenshot of the window in the folder PICTURES, for manual review.
-func (w *window) picture(name string) {
+// savePicture stores a screenshot of the window in the folder PICTURES, for manual review.
+func (w *window) savePicture(name string) {
 	w.t.Helper()
 	dir := os.Getenv("PICTURES")
 	if dir == "" {
 		return
 	}
 	png, err := chromedp.Run(w.ctx, chromedp.CaptureScreenshot())
-	fatal(w.t, err)
-	fatal(w.t, os.WriteFile(filepath.Join(dir, name+".png"), png, 0o600))
+	failOnError(w.t, err)
+	failOnError(w.t, os.WriteFile(filepath.Join(dir, name+".png"), png, 0o600))
 }

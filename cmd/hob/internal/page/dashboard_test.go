@@ -20,10 +20,10 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// pages lists the addresses in the sidebar.
-func (w *window) pages() []string {
+// listPages lists the addresses in the sidebar.
+func (w *window) listPages() []string {
 	w.t.Helper()
-	return get[[]string](w, `Array.from(document.querySelectorAll("#nav a"), a => a.getAttribute("href"))`)
+	return getValue[[]string](w, `Array.from(document.querySelectorAll("#nav a"), a => a.getAttribute("href"))`)
 }
 
 // axeSource returns the source of axe-core, or "" where npm cannot install it.
@@ -43,16 +43,16 @@ func axeSource(t *testing.T) string {
 		return ""
 	}
 	js, err := os.ReadFile(filepath.Join(dir, "node_modules", "axe-core", "axe.min.js"))
-	fatal(t, err)
+	failOnError(t, err)
 	return string(js)
 }
 
-// fill makes something for each page to show.
-func (h *daemonFixture) fill() {
+// fillPages makes something for each page to show.
+func (h *daemonFixture) fillPages() {
 	h.t.Helper()
 	var made any
 	call := func(tool string, args map[string]any) {
-		h.post("/api/v1/tools/"+tool, map[string]any{"arguments": args}, &made)
+		h.postJSON("/api/v1/tools/"+tool, map[string]any{"arguments": args}, &made)
 	}
 	for i := range 3 {
 		call("create_task", map[string]any{"title": fmt.Sprintf("water plant %d", i), "due": "today", "priority": "high", "project": "home"})
@@ -68,55 +68,55 @@ func (h *daemonFixture) fill() {
 }
 
 func testPages(t *testing.T, b *browser) {
-	h := open(t, offline)
-	h.fill()
-	w := b.window(t)
+	h := openDaemon(t, offline)
+	h.fillPages()
+	w := b.openWindow(t)
 	w.logIn(h)
-	w.say("remember that the code is 99")
-	w.say("forget the code")
+	w.sendText("remember that the code is 99")
+	w.sendText("forget the code")
 	w.waitUntil(`document.querySelector(".approval")`)
 	source := axeSource(t)
-	for _, page := range w.pages() {
+	for _, page := range w.listPages() {
 		for _, name := range []string{"light", "dark"} {
-			w.do(scheme(name), chromedp.EmulateViewport(1280, 800))
-			w.visit(h, page)
+			w.runSteps(setScheme(name), chromedp.EmulateViewport(1280, 800))
+			w.visitPage(h, page)
 			for _, width := range []int64{1280, 780, 360} {
-				w.do(chromedp.EmulateViewport(width, 800))
-				if over := get[int](w, `Math.max(document.documentElement.scrollWidth, document.body.scrollWidth) - document.documentElement.clientWidth`); over > 0 {
+				w.runSteps(chromedp.EmulateViewport(width, 800))
+				if over := getValue[int](w, `Math.max(document.documentElement.scrollWidth, document.body.scrollWidth) - document.documentElement.clientWidth`); over > 0 {
 					t.Errorf("%s is %d pixels too wide at %d", page, over, width)
 				}
-				w.picture(fmt.Sprintf("%s-%s-%d", strings.TrimPrefix(page, "/"), name, width))
+				w.savePicture(fmt.Sprintf("%s-%s-%d", strings.TrimPrefix(page, "/"), name, width))
 			}
 			// On a phone, pictures are drawn for its width instead of scrolling sideways.
-			if over := get[[]string](w, `[...document.querySelectorAll("figure .scroll, figure svg, figure pre")].filter(e => e.scrollWidth > e.clientWidth || e.getBoundingClientRect().right > innerWidth).map(e => e.outerHTML.slice(0, 80))`); len(over) > 0 {
+			if over := getValue[[]string](w, `[...document.querySelectorAll("figure .scroll, figure svg, figure pre")].filter(e => e.scrollWidth > e.clientWidth || e.getBoundingClientRect().right > innerWidth).map(e => e.outerHTML.slice(0, 80))`); len(over) > 0 {
 				t.Errorf("%s has pictures that are too wide at 360: %q", page, over)
 			}
 			if source == "" {
 				continue
 			}
-			w.do(chromedp.EmulateViewport(1280, 800), chromedp.Evaluate[chromedp.Void](source+";void 0"))
-			get[bool](w, `(axe.run(document, { runOnly: { type: "tag", values: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"] }, resultTypes: ["violations"] })
+			w.runSteps(chromedp.EmulateViewport(1280, 800), chromedp.Evaluate[chromedp.Void](source+";void 0"))
+			getValue[bool](w, `(axe.run(document, { runOnly: { type: "tag", values: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"] }, resultTypes: ["violations"] })
 				.then(r => { window.found = r.violations.map(v => v.id + ": " + v.nodes[0].target.join(" ") + " " + (v.nodes[0].any[0] || {}).message); }), true)`)
 			w.waitUntil(`window.found`)
-			if found := get[[]string](w, `window.found`); len(found) > 0 {
+			if found := getValue[[]string](w, `window.found`); len(found) > 0 {
 				t.Errorf("%s in %s: %s", page, name, strings.Join(found, "\n"))
 			}
 		}
 	}
-	w.visit(h, "/costs") // the built-in brain uses no tokens
-	if get[bool](w, `!!document.querySelector("figure[data-plot]")`) || !strings.Contains(w.shownText(), "used no tokens") {
+	w.visitPage(h, "/costs") // the built-in brain uses no tokens
+	if getValue[bool](w, `!!document.querySelector("figure[data-plot]")`) || !strings.Contains(w.shownText(), "used no tokens") {
 		t.Errorf("costs of calls without tokens: %q", w.shownText())
 	}
-	w.visit(h, "/watchers")
-	if get[bool](w, `!!document.querySelector("#add a[href*=intent]")`) {
+	w.visitPage(h, "/watchers")
+	if getValue[bool](w, `!!document.querySelector("#add a[href*=intent]")`) {
 		t.Error("the page offers a kind of watcher that its form cannot create")
 	}
-	w.do(scheme("light"), chromedp.EmulateViewport(780, 437))
+	w.runSteps(setScheme("light"), chromedp.EmulateViewport(780, 437))
 	for page, selectors := range map[string][]string{"/chat": {"#input", "#send"}, "/approvals": {".approval .yes", ".approval .no"}} {
-		w.visit(h, page)
+		w.visitPage(h, page)
 		for _, s := range selectors {
 			w.waitUntil(fmt.Sprintf(`document.querySelector(%q)`, s))
-			if !get[bool](w, fmt.Sprintf(`(r => r.top >= 0 && r.bottom <= innerHeight && r.left >= 0 && r.right <= innerWidth)(document.querySelector(%q).getBoundingClientRect())`, s)) {
+			if !getValue[bool](w, fmt.Sprintf(`(r => r.top >= 0 && r.bottom <= innerHeight && r.left >= 0 && r.right <= innerWidth)(document.querySelector(%q).getBoundingClientRect())`, s)) {
 				t.Errorf("%s: %s is out of view at 780 x 437", page, s)
 			}
 		}
@@ -124,8 +124,8 @@ func testPages(t *testing.T, b *browser) {
 }
 
 func testHostile(t *testing.T, b *browser) {
-	h := open(t, offline)
-	w := b.window(t)
+	h := openDaemon(t, offline)
+	w := b.openWindow(t)
 	w.logIn(h)
 	hostile := []string{
 		"<script>window.ran=1</script> buy milk", `<img src=x onerror="window.ran=2"> feed the cat`, "[press me](javascript:window.ran=3) pay rent",
@@ -138,12 +138,12 @@ func testHostile(t *testing.T, b *browser) {
 			"remember": {"text": text}, "create_goal": {"description": text},
 			"canvas_push": {"title": text, "content": text}, "create_schedule": {"every": "day at 9:00", "action": text},
 		} {
-			h.post("/api/v1/tools/"+tool, map[string]any{"arguments": args}, &made)
+			h.postJSON("/api/v1/tools/"+tool, map[string]any{"arguments": args}, &made)
 		}
 	}
-	for _, page := range w.pages() {
-		w.visit(h, page)
-		found := get[string](w, `(() => {
+	for _, page := range w.listPages() {
+		w.visitPage(h, page)
+		found := getValue[string](w, `(() => {
 			const bad = [];
 			if (window.ran) bad.push("a text ran: " + window.ran);
 			for (const e of document.querySelectorAll("*")) for (const a of e.attributes) {
@@ -170,87 +170,87 @@ func ctrlK() chromedp.Action[chromedp.Void] {
 }
 
 func testPalette(t *testing.T, b *browser) {
-	h := open(t, offline)
-	w := b.window(t)
+	h := openDaemon(t, offline)
+	w := b.openWindow(t)
 	w.logIn(h)
-	w.visit(h, "/today")
-	w.do(ctrlK())
+	w.visitPage(h, "/today")
+	w.runSteps(ctrlK())
 	w.waitUntil(`document.querySelector("#palette[open]") && document.activeElement.closest("#palette")`)
-	w.do(chromedp.KeyEvent("timel"))
+	w.runSteps(chromedp.KeyEvent("timel"))
 	w.waitUntil(`document.querySelectorAll("#palette li:not([hidden])").length === 1`)
-	w.do(chromedp.KeyEvent(kb.Escape))
+	w.runSteps(chromedp.KeyEvent(kb.Escape))
 	w.waitUntil(`!document.querySelector("#palette[open]")`)
-	w.do(ctrlK(), chromedp.KeyEvent("timel"), enterKey())
+	w.runSteps(ctrlK(), chromedp.KeyEvent("timel"), enterKey())
 	w.waitUntil(`location.pathname === "/timeline"`)
 	w.waitUntil(live)
-	w.do(chromedp.KeyEvent("?"))
+	w.runSteps(chromedp.KeyEvent("?"))
 	w.waitUntil(`document.querySelector("#help[open]")`)
-	get[bool](w, `(document.querySelector("#single-keys").click(), true)`) // off
-	w.do(chromedp.KeyEvent(kb.Escape))
+	getValue[bool](w, `(document.querySelector("#single-keys").click(), true)`) // off
+	w.runSteps(chromedp.KeyEvent(kb.Escape))
 	w.waitUntil(`!document.querySelector("#help[open]")`)
-	w.do(chromedp.KeyEvent("?"))
-	if get[bool](w, `!!document.querySelector("#help[open]")`) {
+	w.runSteps(chromedp.KeyEvent("?"))
+	if getValue[bool](w, `!!document.querySelector("#help[open]")`) {
 		t.Error("a single key works although it is off")
 	}
 }
 
 func testApprovalsPage(t *testing.T, b *browser) {
-	h := open(t, offline)
-	w := b.window(t)
+	h := openDaemon(t, offline)
+	w := b.openWindow(t)
 	w.logIn(h)
-	w.say("remember that the code is 99")
-	w.say("forget the code")
+	w.sendText("remember that the code is 99")
+	w.sendText("forget the code")
 	w.waitUntil(`document.querySelector(".approval")`)
-	w.visit(h, "/approvals")
+	w.visitPage(h, "/approvals")
 	w.waitUntil(`document.querySelector("main .approval")`)
-	if first := get[string](w, `document.querySelector(".approval").innerText.trim().split("\n")[0]`); strings.ContainsAny(first, "{}") || len(strings.Fields(first)) < 3 {
+	if first := getValue[string](w, `document.querySelector(".approval").innerText.trim().split("\n")[0]`); strings.ContainsAny(first, "{}") || len(strings.Fields(first)) < 3 {
 		t.Errorf("the request begins with %q", first)
 	}
-	if !get[bool](w, `document.querySelector(".approval").innerText.includes("It deletes data that cannot be restored.")`) {
+	if !getValue[bool](w, `document.querySelector(".approval").innerText.includes("It deletes data that cannot be restored.")`) {
 		t.Error("the request does not show its consequence")
 	}
-	if get[bool](w, `document.querySelector(".approval").innerText.includes("Arguments")`) {
+	if getValue[bool](w, `document.querySelector(".approval").innerText.includes("Arguments")`) {
 		t.Error("the arguments are shown before the details are opened")
 	}
-	if n := get[string](w, `document.querySelector("#nav .count").firstChild.textContent`); n != "1" {
+	if n := getValue[string](w, `document.querySelector("#nav .count").firstChild.textContent`); n != "1" {
 		t.Errorf("the sidebar counts %q", n)
 	}
-	w.click(".approval summary")
+	w.clickElement(".approval summary")
 	w.waitUntil(`document.querySelector(".approval").innerText.includes("Arguments")`)
-	w.click(".approval .yes")
+	w.clickElement(".approval .yes")
 	w.waitUntil(`!document.querySelector(".approval") && document.querySelector("main .badge.good")?.innerText === "approved" && !document.querySelector("#nav .count")`)
-	w.visit(h, "/chat")
-	w.say("what is the code?")
+	w.visitPage(h, "/chat")
+	w.sendText("what is the code?")
 	if a := w.lastMessage("assistant"); strings.Contains(a, "99") {
 		t.Errorf("answer after the approval = %q", a)
 	}
 }
 
 func testTimeline(t *testing.T, b *browser) {
-	h := open(t, offline)
-	h.fill()
-	w := b.window(t)
+	h := openDaemon(t, offline)
+	h.fillPages()
+	w := b.openWindow(t)
 	w.logIn(h)
-	w.visit(h, "/timeline")
+	w.visitPage(h, "/timeline")
 	const row = `Array.from(document.querySelectorAll("main li")).find(e => e.innerText.includes("water plant 1"))`
 	w.waitUntil(row)
 	for address, want := range map[string]bool{
 		"?kind=action": true, "?kind=message": false, "?day=2001-01-01": false, "?day=" + time.Now().UTC().Format(time.DateOnly): true,
 	} {
-		w.visit(h, "/timeline"+address)
-		if got := get[bool](w, "!!"+row); got != want {
+		w.visitPage(h, "/timeline"+address)
+		if got := getValue[bool](w, "!!"+row); got != want {
 			t.Errorf("%s shows the task: %v", address, got)
 		}
 	}
-	w.visit(h, "/timeline")
-	w.do(chromedp.Evaluate[chromedp.Void](row + `.querySelector("a[href*=why]").click()`))
+	w.visitPage(h, "/timeline")
+	w.runSteps(chromedp.Evaluate[chromedp.Void](row + `.querySelector("a[href*=why]").click()`))
 	w.waitUntil(`document.querySelector("#drawer[open] details pre")?.textContent.includes("create_task") && document.querySelector("#drawer[open]").innerText.includes("Because you")`)
-	w.visit(h, "/timeline")
-	w.do(chromedp.Evaluate[chromedp.Void](row + `.querySelector("form button").click()`))
+	w.visitPage(h, "/timeline")
+	w.runSteps(chromedp.Evaluate[chromedp.Void](row + `.querySelector("form button").click()`))
 	w.waitUntil(`Array.from(document.querySelectorAll("main li")).some(e => e.innerText.includes("water plant 1") && e.innerText.includes("undone"))`)
 	w.waitUntil(`Array.from(document.querySelectorAll("main li")).some(e => e.innerText.includes("Undo: ") && e.innerText.includes("water plant 1"))`)
 	var tasks []struct{ Title string }
-	h.get("/api/v1/tasks", &tasks)
+	h.getJSON("/api/v1/tasks", &tasks)
 	if len(tasks) != 3 || slices.ContainsFunc(tasks, func(x struct{ Title string }) bool { return x.Title == "water plant 1" }) {
 		t.Errorf("tasks after the undo = %v", tasks)
 	}
@@ -265,58 +265,58 @@ func noScripts() chromedp.Action[chromedp.Void] {
 }
 
 func testWithoutScripts(t *testing.T, b *browser) {
-	h := open(t, offline)
-	w := b.window(t)
-	w.do(noScripts(), chromedp.Navigate(h.link()))
-	w.do(chromedp.SendKeys(chromedp.CSS("#input"), "add a task to water the ficus"), chromedp.Click(chromedp.CSS("#send")))
+	h := openDaemon(t, offline)
+	w := b.openWindow(t)
+	w.runSteps(noScripts(), chromedp.Navigate(h.loginLink()))
+	w.runSteps(chromedp.SendKeys(chromedp.CSS("#input"), "add a task to water the ficus"), chromedp.Click(chromedp.CSS("#send")))
 	w.waitUntil(`document.querySelectorAll(".message.assistant").length === 1`)
-	w.do(chromedp.Navigate(h.url + "/today"))
+	w.runSteps(chromedp.Navigate(h.url + "/today"))
 	w.waitUntil(`document.querySelector("main").innerText.includes("water the ficus")`)
-	w.do(chromedp.SendKeys(chromedp.CSS("[name=title]"), "pay <b>rent"), chromedp.Click(chromedp.CSS("[name=title] ~ button")))
+	w.runSteps(chromedp.SendKeys(chromedp.CSS("[name=title]"), "pay <b>rent"), chromedp.Click(chromedp.CSS("[name=title] ~ button")))
 	w.waitUntil(`document.querySelector(".flash") && document.querySelector("main").innerText.includes("pay <b>rent")`)
-	w.do(chromedp.Click(chromedp.CSS(".tick button")))
+	w.runSteps(chromedp.Click(chromedp.CSS(".tick button")))
 	w.waitUntil(`document.querySelectorAll(".tick").length === 1`)
 }
 
 func testLostConnection(t *testing.T, b *browser) {
-	h := open(t, offline)
-	w := b.window(t)
+	h := openDaemon(t, offline)
+	w := b.openWindow(t)
 	w.logIn(h)
-	w.do(chromedp.SendKeys(chromedp.CSS("#input"), "half a sentence"))
-	get[bool](w, `(state.feed.dispatchEvent(new Event("error")), true)`)
+	w.runSteps(chromedp.SendKeys(chromedp.CSS("#input"), "half a sentence"))
+	getValue[bool](w, `(state.feed.dispatchEvent(new Event("error")), true)`)
 	w.waitUntil(`document.querySelector("#lost").checkVisibility() && document.querySelector("#state[data-state=away]")`)
-	w.do(chromedp.Reload())
+	w.runSteps(chromedp.Reload())
 	w.waitUntil(live)
-	if v := get[string](w, `document.querySelector("#input").value`); v != "half a sentence" {
+	if v := getValue[string](w, `document.querySelector("#input").value`); v != "half a sentence" {
 		t.Errorf("input after a reload = %q", v)
 	}
-	if get[bool](w, `document.querySelector("#lost").checkVisibility()`) {
+	if getValue[bool](w, `document.querySelector("#lost").checkVisibility()`) {
 		t.Error("the banner is shown although the page is connected")
 	}
 	// What was sent in the meantime arrives once: without a connection, and while Hob restarts.
 	const stopping = `Promise.resolve(new Response(JSON.stringify({error: {code: "stopping", message: "Hob is stopping", remedy: "ask GET /api/v1/inbox/x"}}), {status: 503}))`
 	for n, failure := range []string{`Promise.reject(new TypeError("offline"))`, stopping} {
-		get[bool](w, `(window.reached = window.fetch, window.fetch = () => `+failure+`, showConnection(false), true)`)
-		w.do(chromedp.Focus(chromedp.CSS("#input")), enterKey())
+		getValue[bool](w, `(window.reached = window.fetch, window.fetch = () => `+failure+`, showConnection(false), true)`)
+		w.runSteps(chromedp.Focus(chromedp.CSS("#input")), enterKey())
 		w.waitUntil(`document.querySelector(".message.error .retry")`)
 		if s := w.shownText(); strings.Contains(s, "/api/") || n == 1 && !strings.Contains(s, "the answer will appear here") {
 			t.Errorf("the page says %q", s)
 		}
-		get[bool](w, `(window.fetch = window.reached, state.feed.onopen(), true)`)
+		getValue[bool](w, `(window.fetch = window.reached, state.feed.onopen(), true)`)
 		w.waitUntil(`document.querySelector(".message.assistant:not(.busy) > .text") && !document.querySelector(".message.error")`)
-		if got := w.texts("user"); !slices.Equal(got, []string{"half a sentence", "hello"}[:n+1]) {
+		if got := w.listTexts("user"); !slices.Equal(got, []string{"half a sentence", "hello"}[:n+1]) {
 			t.Errorf("the messages are %q", got)
 		}
-		w.do(chromedp.SendKeys(chromedp.CSS("#input"), "hello"))
+		w.runSteps(chromedp.SendKeys(chromedp.CSS("#input"), "hello"))
 	}
 }
 
 // Two pages may show one request. The second answer is refused, and says so.
 func TestApprovals_SecondAnswerIsRefused(t *testing.T) {
-	h := open(t, offline)
+	h := openDaemon(t, offline)
 	var out struct{ Approvals []struct{ ID string } }
-	h.post("/api/v1/sessions/main/messages", map[string]any{"text": "remember that the code is 99"}, &out)
-	h.post("/api/v1/sessions/main/messages", map[string]any{"text": "forget the code"}, &out)
+	h.postJSON("/api/v1/sessions/main/messages", map[string]any{"text": "remember that the code is 99"}, &out)
+	h.postJSON("/api/v1/sessions/main/messages", map[string]any{"text": "forget the code"}, &out)
 	if len(out.Approvals) != 1 {
 		t.Fatalf("the request is %+v", out)
 	}
@@ -324,14 +324,14 @@ func TestApprovals_SecondAnswerIsRefused(t *testing.T) {
 		t.Helper()
 		form := url.Values{"id": {out.Approvals[0].ID}, "approved": {approved}}
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.url+"/approvals/answer", strings.NewReader(form.Encode()))
-		fatal(t, err)
+		failOnError(t, err)
 		req.Header.Set("Authorization", "Bearer "+h.token)
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		res, err := http.DefaultClient.Do(req) // follows the redirect with the same headers
-		fatal(t, err)
+		failOnError(t, err)
 		defer res.Body.Close()
 		body, err := io.ReadAll(res.Body)
-		fatal(t, err)
+		failOnError(t, err)
 		return string(body)
 	}
 	if page := answer("false"); !strings.Contains(page, `<p class="flash">Denied.</p>`) {
@@ -343,36 +343,36 @@ func TestApprovals_SecondAnswerIsRefused(t *testing.T) {
 }
 
 func testLogout(t *testing.T, b *browser) {
-	h := open(t, offline)
-	w, other := b.window(t), b.window(t)
+	h := openDaemon(t, offline)
+	w, other := b.openWindow(t), b.openWindow(t)
 	w.logIn(h)
 	other.logIn(h)
-	w.visit(h, "/today")
-	w.click("#log-out button")
+	w.visitPage(h, "/today")
+	w.clickElement("#log-out button")
 	w.waitUntil(`document.querySelector("#login")`)
-	w.do(chromedp.Navigate(h.url + "/today"))
+	w.runSteps(chromedp.Navigate(h.url + "/today"))
 	w.waitUntil(`document.querySelector("#login")`)
 	w.takeComplaints() // status 401
-	other.visit(h, "/today")
+	other.visitPage(h, "/today")
 	// A page whose login ends in another tab says so, and keeps the input.
-	other.visit(h, "/chat")
-	other.do(chromedp.SendKeys(chromedp.CSS("#input"), "half a sentence"))
-	get[bool](other, `(fetch("/logout", { method: "POST" }).then(() => { window.out = true; }), true)`)
+	other.visitPage(h, "/chat")
+	other.runSteps(chromedp.SendKeys(chromedp.CSS("#input"), "half a sentence"))
+	getValue[bool](other, `(fetch("/logout", { method: "POST" }).then(() => { window.out = true; }), true)`)
 	other.waitUntil(`window.out`)
-	get[bool](other, `(state.feed.close(), listen(), true)`)
+	getValue[bool](other, `(state.feed.close(), listen(), true)`)
 	other.waitUntil(`document.querySelector("#lost").innerText.includes("Your login has ended")`)
-	if v := get[string](other, `document.querySelector("#input").value`); v != "half a sentence" {
+	if v := getValue[string](other, `document.querySelector("#input").value`); v != "half a sentence" {
 		t.Errorf("input = %q", v)
 	}
 	other.takeComplaints() // status 401
-	other.do(chromedp.Navigate("about:blank"))
+	other.runSteps(chromedp.Navigate("about:blank"))
 }
 
 func testFiles(t *testing.T, b *browser) {
-	h := open(t, offline)
-	w := b.window(t)
+	h := openDaemon(t, offline)
+	w := b.openWindow(t)
 	w.logIn(h)
-	get[bool](w, `(() => {
+	getValue[bool](w, `(() => {
 		const d = new DataTransfer();
 		d.items.add(new File(["buy milk\nand more"], "list.txt", { type: "text/plain" }));
 		d.items.add(new File([new Uint8Array([0, 1, 2, 255])], "x.bin", { type: "application/octet-stream" }));
@@ -381,7 +381,7 @@ func testFiles(t *testing.T, b *browser) {
 	})()`)
 	w.waitUntil(`document.querySelectorAll("#pastes .paste").length === 1`)
 	w.awaitMessage("status", "x.bin is not a text file or a picture.")
-	w.say("summarise this")
+	w.sendText("summarise this")
 	if s := w.lastMessage("user"); s != "summarise this\n[list.txt]" {
 		t.Errorf("sent text = %q", s)
 	}
@@ -392,19 +392,19 @@ func testFiles(t *testing.T, b *browser) {
 
 // The first page costs at most 100 KB on the wire, and nothing in it comes from another host.
 func TestPage_FirstVisitIsSmall(t *testing.T) {
-	h := open(t, offline)
+	h := openDaemon(t, offline)
 	total := 0
 	fetch := func(path string) string {
 		t.Helper()
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, h.url+path, nil)
-		fatal(t, err)
+		failOnError(t, err)
 		req.Header.Set("Authorization", "Bearer "+h.token)
 		req.Header.Set("Accept-Encoding", "gzip")
 		res, err := http.DefaultTransport.RoundTrip(req)
-		fatal(t, err)
+		failOnError(t, err)
 		defer res.Body.Close()
 		n, err := io.Copy(io.Discard, res.Body)
-		fatal(t, err)
+		failOnError(t, err)
 		if res.StatusCode != http.StatusOK || n > 1<<10 && res.Header.Get("Content-Encoding") != "gzip" {
 			t.Errorf("%s: %s, encoding %q", path, res.Status, res.Header.Get("Content-Encoding"))
 		}
@@ -418,13 +418,13 @@ func TestPage_FirstVisitIsSmall(t *testing.T) {
 		}
 	}
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, h.url+"/chat", nil)
-	fatal(t, err)
+	failOnError(t, err)
 	req.Header.Set("Authorization", "Bearer "+h.token)
 	res, err := http.DefaultClient.Do(req)
-	fatal(t, err)
+	failOnError(t, err)
 	defer res.Body.Close()
 	body, err := io.ReadAll(res.Body)
-	fatal(t, err)
+	failOnError(t, err)
 	for part := range strings.SplitSeq(string(body), `"`) {
 		u, err := url.Parse(part)
 		switch {

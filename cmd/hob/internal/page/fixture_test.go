@@ -30,18 +30,18 @@ type daemonFixture struct {
 	restart chan struct{}
 }
 
-func open(t *testing.T, conf string) *daemonFixture { return openWith(t, conf, nil) }
+func openDaemon(t *testing.T, conf string) *daemonFixture { return openWith(t, conf, nil) }
 
 // openWith opens a fixture with additional channels.
 func openWith(t *testing.T, conf string, own map[string]channels.Channel) *daemonFixture {
 	t.Helper()
 	h := newFixture(t)
 	paths, err := system.DefaultPaths()
-	fatal(t, err)
+	failOnError(t, err)
 	c, err := config.Parse("config.toml", []byte("[web]\nlisten = \"127.0.0.1:0\"\n"+conf))
-	fatal(t, err)
+	failOnError(t, err)
 	o := app.Options{Paths: paths, Config: c, Version: "test", Channels: own}
-	h.run(o, nil)
+	h.runHob(o, nil)
 	return h
 }
 
@@ -55,9 +55,9 @@ func newFixture(t *testing.T) *daemonFixture {
 	return &daemonFixture{t: t, home: home, restart: make(chan struct{})}
 }
 
-// run starts Hob until the test ends. If again is not nil, Hob restarts itself with the options that
+// runHob starts Hob until the test ends. If again is not nil, Hob restarts itself with the options that
 // again returns.
-func (h *daemonFixture) run(o app.Options, again func() (app.Options, error)) {
+func (h *daemonFixture) runHob(o app.Options, again func() (app.Options, error)) {
 	h.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	ready, done := make(chan string, 1), make(chan error, 1)
@@ -89,7 +89,7 @@ func (h *daemonFixture) run(o app.Options, again func() (app.Options, error)) {
 	})
 	h.url = "http://" + <-ready
 	token, err := os.ReadFile(o.Paths.TokenFile())
-	fatal(h.t, err)
+	failOnError(h.t, err)
 	h.token = strings.TrimSpace(string(token))
 }
 
@@ -135,7 +135,7 @@ func (h *daemonFixture) allowRestart() {
 	}
 }
 
-func fatal(t *testing.T, err error) {
+func failOnError(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -145,38 +145,38 @@ func fatal(t *testing.T, err error) {
 // offline is the configuration of most tests.
 const offline = "[agent]\nmodel = \"offline\"\ntimezone = \"UTC\"\n"
 
-func (h *daemonFixture) post(path string, in, out any) {
+func (h *daemonFixture) postJSON(path string, in, out any) {
 	h.t.Helper()
 	body, err := json.Marshal(in)
-	fatal(h.t, err)
-	h.send(http.MethodPost, path, body, out)
+	failOnError(h.t, err)
+	h.sendRequest(http.MethodPost, path, body, out)
 }
 
-// get decodes the response of the API.
-func (h *daemonFixture) get(path string, out any) {
+// getJSON decodes the response of the API.
+func (h *daemonFixture) getJSON(path string, out any) {
 	h.t.Helper()
-	h.send(http.MethodGet, path, nil, out)
+	h.sendRequest(http.MethodGet, path, nil, out)
 }
 
-func (h *daemonFixture) send(method, path string, body []byte, out any) {
+func (h *daemonFixture) sendRequest(method, path string, body []byte, out any) {
 	h.t.Helper()
 	req, err := http.NewRequestWithContext(h.t.Context(), method, h.url+path, bytes.NewReader(body))
-	fatal(h.t, err)
+	failOnError(h.t, err)
 	req.Header.Set("Authorization", "Bearer "+h.token)
 	req.Header.Set("Content-Type", "application/json")
 	res, err := http.DefaultClient.Do(req)
-	fatal(h.t, err)
+	failOnError(h.t, err)
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusOK && res.StatusCode != http.StatusAccepted {
 		h.t.Fatalf("%s: %s", path, res.Status)
 	}
-	fatal(h.t, json.NewDecoder(res.Body).Decode(out))
+	failOnError(h.t, json.NewDecoder(res.Body).Decode(out))
 }
 
-// link returns a new login link, as `hob open` does.
-func (h *daemonFixture) link() string {
+// loginLink returns a new login link, as `hob open` does.
+func (h *daemonFixture) loginLink() string {
 	h.t.Helper()
 	var out struct{ URL string }
-	h.post("/api/v1/login", struct{}{}, &out)
+	h.postJSON("/api/v1/login", struct{}{}, &out)
 	return out.URL
 }

@@ -19,38 +19,38 @@ const live = `document.querySelector("#state[data-state=live]")`
 // logIn opens the page with a login link.
 func (w *window) logIn(h *daemonFixture) {
 	w.t.Helper()
-	w.do(chromedp.Navigate(h.link()))
+	w.runSteps(chromedp.Navigate(h.loginLink()))
 	w.waitUntil(live)
 }
 
-// visit opens a page of the dashboard and waits until it gets live updates.
-func (w *window) visit(h *daemonFixture, path string) {
+// visitPage opens a page of the dashboard and waits until it gets live updates.
+func (w *window) visitPage(h *daemonFixture, path string) {
 	w.t.Helper()
-	w.do(chromedp.Navigate(h.url + path))
+	w.runSteps(chromedp.Navigate(h.url + path))
 	w.waitUntil(live)
 }
 
-// say types a text, sends it with Enter, and waits until Hob has answered or waits for approval.
-func (w *window) say(text string) {
+// sendText types a text, sends it with Enter, and waits until Hob has answered or waits for approval.
+func (w *window) sendText(text string) {
 	w.t.Helper()
-	before := get[int](w, `document.querySelectorAll(".message.user").length`)
-	w.do(chromedp.SendKeys(chromedp.CSS("#input"), text), enterKey())
+	before := getValue[int](w, `document.querySelectorAll(".message.user").length`)
+	w.runSteps(chromedp.SendKeys(chromedp.CSS("#input"), text), enterKey())
 	w.waitUntil(fmt.Sprintf(`document.querySelectorAll(".message.user").length > %d`, before))
 	w.waitUntil(`document.querySelector("#log[aria-busy=false], .approval")`)
 }
 
-// texts lists the messages of a kind, oldest first; "" means all kinds.
-func (w *window) texts(kind string) []string {
+// listTexts lists the messages of a kind, oldest first; "" means all kinds.
+func (w *window) listTexts(kind string) []string {
 	w.t.Helper()
 	if kind != "" {
 		kind = "." + kind
 	}
-	return get[[]string](w, `Array.from(document.querySelectorAll(".message`+kind+` > .text"), e => e.textContent)`)
+	return getValue[[]string](w, `Array.from(document.querySelectorAll(".message`+kind+` > .text"), e => e.textContent)`)
 }
 
 func (w *window) lastMessage(kind string) string {
 	w.t.Helper()
-	all := w.texts(kind)
+	all := w.listTexts(kind)
 	if len(all) == 0 {
 		w.t.Fatalf("the page has no %s; it shows:\n%s", kind, w.shownText())
 	}
@@ -64,7 +64,7 @@ func (w *window) awaitMessage(kind, text string) {
 }
 
 func TestPage(t *testing.T) {
-	b := launch(t)
+	b := launchBrowser(t)
 	for _, tc := range []struct {
 		name string
 		test func(*testing.T, *browser)
@@ -109,8 +109,8 @@ func TestPage(t *testing.T) {
 }
 
 func testLogin(t *testing.T, b *browser) {
-	h := open(t, offline)
-	w, other := b.window(t), b.window(t)
+	h := openDaemon(t, offline)
+	w, other := b.openWindow(t), b.openWindow(t)
 	unauthorized := func(w *window) {
 		t.Helper()
 		for _, c := range w.takeComplaints() {
@@ -119,165 +119,165 @@ func testLogin(t *testing.T, b *browser) {
 			}
 		}
 	}
-	w.do(chromedp.Navigate(h.url + "/"))
+	w.runSteps(chromedp.Navigate(h.url + "/"))
 	w.waitUntil(`document.querySelector("#login").checkVisibility()`)
-	if s := w.shownText(); !strings.Contains(s, "hob open") || get[bool](w, `!!document.querySelector("#composer, nav")`) {
+	if s := w.shownText(); !strings.Contains(s, "hob open") || getValue[bool](w, `!!document.querySelector("#composer, nav")`) {
 		t.Errorf("a visitor without a login sees:\n%s", s)
 	}
 	unauthorized(w)
 
-	link := h.link()
-	w.do(chromedp.Navigate(link))
+	link := h.loginLink()
+	w.runSteps(chromedp.Navigate(link))
 	w.waitUntil(live)
-	if at := get[string](w, "location.href"); strings.Contains(at, "code") || get[string](w, "document.cookie") != "" {
+	if at := getValue[string](w, "location.href"); strings.Contains(at, "code") || getValue[string](w, "document.cookie") != "" {
 		t.Errorf("the code is still in %s, or a script can read the cookie", at)
 	}
-	w.say("hello")
+	w.sendText("hello")
 
-	other.do(chromedp.Navigate(link))
+	other.runSteps(chromedp.Navigate(link))
 	other.waitUntil(`document.querySelector("#login").checkVisibility()`)
 	if s := other.shownText(); !strings.Contains(s, "already used") || strings.Contains(s, "hello") {
 		t.Errorf("page at the second use of the link:\n%s", s)
 	}
 	unauthorized(other)
-	w.do(chromedp.Reload())
+	w.runSteps(chromedp.Reload())
 	w.awaitMessage("user", "hello")
 }
 
 func testToday(t *testing.T, b *browser) {
-	h := open(t, offline)
-	w := b.window(t)
+	h := openDaemon(t, offline)
+	w := b.openWindow(t)
 	w.logIn(h)
-	w.say("add a task to pay <b>the rent</b> due today")
-	w.say("yes") // it reads the unusual characters back
-	w.say("remind me today at 23:58 to sleep")
-	w.visit(h, "/today")
+	w.sendText("add a task to pay <b>the rent</b> due today")
+	w.sendText("yes") // it reads the unusual characters back
+	w.sendText("remind me today at 23:58 to sleep")
+	w.visitPage(h, "/today")
 	line := func(text string) string {
 		return fmt.Sprintf(`Array.from(document.querySelectorAll("main li")).find(e => e.innerText.includes(%q))`, text)
 	}
 	w.waitUntil(line("pay <b>the rent"))
 	w.waitUntil(line("sleep"))
-	if s := get[string](w, line("pay <b>the rent")+".innerText"); !strings.Contains(s, "today") {
+	if s := getValue[string](w, line("pay <b>the rent")+".innerText"); !strings.Contains(s, "today") {
 		t.Errorf("row of the task = %q", s)
 	}
 	// Live: a change elsewhere arrives without a reload, and keeps what is open and typed.
-	get[bool](w, `(window.kept = 1, document.querySelector("[name=title]").focus(), true)`)
-	w.do(chromedp.KeyEvent("half a ti"))
+	getValue[bool](w, `(window.kept = 1, document.querySelector("[name=title]").focus(), true)`)
+	w.runSteps(chromedp.KeyEvent("half a ti"))
 	var made any
-	h.post("/api/v1/tools/create_task", map[string]any{"arguments": map[string]any{"title": "ring the bell", "due": "today"}}, &made)
-	w.do(chromedp.Evaluate[chromedp.Void](`new Promise(done => setTimeout(done, 1500))`))
-	if v := get[string](w, `document.querySelector("[name=title]").value`); v != "half a ti" {
+	h.postJSON("/api/v1/tools/create_task", map[string]any{"arguments": map[string]any{"title": "ring the bell", "due": "today"}}, &made)
+	w.runSteps(chromedp.Evaluate[chromedp.Void](`new Promise(done => setTimeout(done, 1500))`))
+	if v := getValue[string](w, `document.querySelector("[name=title]").value`); v != "half a ti" {
 		t.Errorf("an update changed the input to %q", v)
 	}
-	get[bool](w, `(document.querySelector("[name=title]").value = "", document.activeElement.blur(), true)`)
+	getValue[bool](w, `(document.querySelector("[name=title]").value = "", document.activeElement.blur(), true)`)
 	w.waitUntil(line("ring the bell"))
 	// A reminder is postponed and a task completed in place.
-	w.do(chromedp.Evaluate[chromedp.Void](line("sleep") + `.querySelector("button").click()`))
+	w.runSteps(chromedp.Evaluate[chromedp.Void](line("sleep") + `.querySelector("button").click()`))
 	w.waitUntil(line("sleep") + `?.innerText.includes("tomorrow")`)
-	w.do(chromedp.Evaluate[chromedp.Void](line("ring the bell") + `.querySelector("button").click()`))
+	w.runSteps(chromedp.Evaluate[chromedp.Void](line("ring the bell") + `.querySelector("button").click()`))
 	w.waitUntil("!" + line("ring the bell"))
-	if get[int](w, `window.kept`) != 1 {
+	if getValue[int](w, `window.kept`) != 1 {
 		t.Error("the page was reloaded")
 	}
 	// A project is a list.
-	h.post("/api/v1/tools/create_task", map[string]any{"arguments": map[string]any{"title": "oat milk", "project": "Shopping & more"}}, &made)
+	h.postJSON("/api/v1/tools/create_task", map[string]any{"arguments": map[string]any{"title": "oat milk", "project": "Shopping & more"}}, &made)
 	w.waitUntil(`Array.from(document.querySelectorAll(".tabs a")).some(a => a.innerText === "Shopping & more")`)
-	w.do(chromedp.Evaluate[chromedp.Void](`Array.from(document.querySelectorAll(".tabs a")).find(a => a.innerText === "Shopping & more").click()`))
+	w.runSteps(chromedp.Evaluate[chromedp.Void](`Array.from(document.querySelectorAll(".tabs a")).find(a => a.innerText === "Shopping & more").click()`))
 	w.waitUntil(`location.pathname === "/today" && document.querySelector(".tabs [aria-current]")?.innerText === "Shopping & more" && document.querySelectorAll(".tick").length === 1`)
 	w.waitUntil(live)
-	w.do(chromedp.SendKeys(chromedp.CSS("[name=title]"), "rye bread"), chromedp.Click(chromedp.CSS("[name=title] ~ button")))
+	w.runSteps(chromedp.SendKeys(chromedp.CSS("[name=title]"), "rye bread"), chromedp.Click(chromedp.CSS("[name=title] ~ button")))
 	w.waitUntil(`document.querySelectorAll(".tick").length === 2 && document.querySelector("[name=title]").value === ""`)
 }
 
 func testNotices(t *testing.T, b *browser) {
 	// File names are untrusted text, so this one contains HTML.
-	h := open(t, offline+"[notify]\nmorning = \"00:00\"\n[[notify.rules]]\nwords = [\"advert\"]\nurgency = \"low\"\n")
+	h := openDaemon(t, offline+"[notify]\nmorning = \"00:00\"\n[[notify.rules]]\nwords = [\"advert\"]\nurgency = \"low\"\n")
 	inbox := filepath.Join(h.home, "inbox")
-	fatal(t, os.Mkdir(inbox, 0o700))
-	w := b.window(t)
+	failOnError(t, os.Mkdir(inbox, 0o700))
+	w := b.openWindow(t)
 	w.logIn(h)
-	w.say("watch ~/inbox and tell me")
-	fatal(t, os.WriteFile(filepath.Join(inbox, "advert <b>x.pdf"), []byte("x"), 0o600))
-	w.say("remind me in 1 second to stretch")
+	w.sendText("watch ~/inbox and tell me")
+	failOnError(t, os.WriteFile(filepath.Join(inbox, "advert <b>x.pdf"), []byte("x"), 0o600))
+	w.sendText("remind me in 1 second to stretch")
 	w.awaitMessage("notice", "stretch")
 	held := `Array.from(document.querySelectorAll("#told li[data-state=held]")).find(li => li.querySelector(".text").textContent.includes("advert <b>x.pdf"))`
-	w.visit(h, "/today")
+	w.visitPage(h, "/today")
 	w.waitUntil(`(htmx.trigger("#feed", "changed"), ` + held + `)`) // a deferred notice is not a delivery, so the page gets no event
-	if why := get[string](w, held+`.querySelector(".why").textContent`); !strings.HasPrefix(why, "low, your rule 1 (words advert); deferred until ") {
+	if why := getValue[string](w, held+`.querySelector(".why").textContent`); !strings.HasPrefix(why, "low, your rule 1 (words advert); deferred until ") {
 		t.Errorf("reason = %q", why)
 	}
 	const told = `Array.from(document.querySelectorAll("#told li[data-state=told]")).find(li => li.querySelector(".text").textContent.includes("stretch"))`
 	w.waitUntil(told)
-	if why := get[string](w, told+`.querySelector(".why").textContent`); !strings.Contains(why, "sent to web") {
+	if why := getValue[string](w, told+`.querySelector(".why").textContent`); !strings.Contains(why, "sent to web") {
 		t.Errorf("reason = %q", why)
 	}
-	w.do(chromedp.Evaluate[chromedp.Void](told + `.querySelector(".later").click()`))
+	w.runSteps(chromedp.Evaluate[chromedp.Void](told + `.querySelector(".later").click()`))
 	w.waitUntil(`Array.from(document.querySelectorAll("#told li[data-state=held] .why"), e => e.textContent).some(t => t.includes("you snoozed it"))`)
-	w.do(chromedp.Evaluate[chromedp.Void](held + `.querySelector(".now").click()`))
+	w.runSteps(chromedp.Evaluate[chromedp.Void](held + `.querySelector(".now").click()`))
 	w.waitUntil("!" + held)
-	if n := get[int](w, `document.querySelectorAll("#told b").length`); n != 0 {
+	if n := getValue[int](w, `document.querySelectorAll("#told b").length`); n != 0 {
 		t.Errorf("%d elements were created from a text", n)
 	}
-	w.visit(h, "/chat")
+	w.visitPage(h, "/chat")
 	w.awaitMessage("notice", "advert <b>x.pdf")
 }
 
 func testHistory(t *testing.T, b *browser) {
-	h := open(t, offline)
-	w := b.window(t)
+	h := openDaemon(t, offline)
+	w := b.openWindow(t)
 	w.logIn(h)
-	w.say("spent 12.50 on lunch")
-	w.say("how much did I spend this month?")
+	w.sendText("spent 12.50 on lunch")
+	w.sendText("how much did I spend this month?")
 	if a := w.lastMessage("assistant"); !strings.Contains(a, "12.50") {
 		t.Errorf("the answer: %q", a)
 	}
-	before := w.texts("")
+	before := w.listTexts("")
 	if len(before) != 4 {
 		t.Errorf("messages and answers = %q, want 4", before)
 	}
-	w.do(chromedp.Reload())
+	w.runSteps(chromedp.Reload())
 	w.waitUntil(live)
-	if after := w.texts(""); !slices.Equal(before, after) {
+	if after := w.listTexts(""); !slices.Equal(before, after) {
 		t.Errorf("messages before the reload %q, after it %q", before, after)
 	}
-	w.click("#new")
+	w.clickElement("#new")
 	w.waitUntil(`document.querySelectorAll(".message").length === 0`)
-	w.say("hello")
-	w.do(chromedp.Evaluate[chromedp.Void](`(s => { s.value = "main"; s.dispatchEvent(new Event("change")); })(document.querySelector("#sessions"))`))
+	w.sendText("hello")
+	w.runSteps(chromedp.Evaluate[chromedp.Void](`(s => { s.value = "main"; s.dispatchEvent(new Event("change")); })(document.querySelector("#sessions"))`))
 	w.awaitMessage("user", "lunch")
-	if again := w.texts(""); !slices.Equal(before, again) {
+	if again := w.listTexts(""); !slices.Equal(before, again) {
 		t.Errorf("messages after another conversation continued = %q", again)
 	}
 }
 
 func testReminder(t *testing.T, b *browser) {
-	h := open(t, offline)
-	w := b.window(t)
+	h := openDaemon(t, offline)
+	w := b.openWindow(t)
 	w.logIn(h)
-	w.say("remind me in 1 second to stretch")
+	w.sendText("remind me in 1 second to stretch")
 	w.awaitMessage("notice", "stretch")
-	if n := len(w.texts("notice")); n != 1 {
-		t.Errorf("the notice is shown %d times: %q", n, w.texts(""))
+	if n := len(w.listTexts("notice")); n != 1 {
+		t.Errorf("the notice is shown %d times: %q", n, w.listTexts(""))
 	}
 }
 
 func testApproval(t *testing.T, b *browser) {
-	h := open(t, offline)
-	w := b.window(t)
+	h := openDaemon(t, offline)
+	w := b.openWindow(t)
 	w.logIn(h)
-	w.say("remember that the code is 99")
+	w.sendText("remember that the code is 99")
 	for _, tc := range []struct {
 		button string
 		known  bool
 	}{{"no", true}, {"yes", false}} {
-		w.say("forget the code")
+		w.sendText("forget the code")
 		w.waitUntil(`document.querySelectorAll(".approval").length === 1`)
-		if s := get[string](w, `document.querySelector(".approval").innerText`); !strings.Contains(s, "orget") || !strings.Contains(s, "Approve") || !strings.Contains(s, "Deny") {
+		if s := getValue[string](w, `document.querySelector(".approval").innerText`); !strings.Contains(s, "orget") || !strings.Contains(s, "Approve") || !strings.Contains(s, "Deny") {
 			t.Errorf("the question is %q", s)
 		}
-		w.click(".approval ." + tc.button)
+		w.clickElement(".approval ." + tc.button)
 		w.waitUntil(`!document.querySelector(".approval") && document.querySelector("#log[aria-busy=false]")`)
-		w.say("what is the code?")
+		w.sendText("what is the code?")
 		if a := w.lastMessage("assistant"); strings.Contains(a, "99") != tc.known {
 			t.Errorf("answer after %s = %q", tc.button, a)
 		}
@@ -285,82 +285,82 @@ func testApproval(t *testing.T, b *browser) {
 }
 
 func testInjection(t *testing.T, b *browser) {
-	h := open(t, offline)
-	w := b.window(t)
+	h := openDaemon(t, offline)
+	w := b.openWindow(t)
 	w.logIn(h)
 	const evil = `x<img src=x onerror=document.title=1>x`
-	w.say("note: " + evil)
-	w.say("remember that the code is " + evil)
-	w.say("what is the code?")
-	w.say("forget the code")
+	w.sendText("note: " + evil)
+	w.sendText("remember that the code is " + evil)
+	w.sendText("what is the code?")
+	w.sendText("forget the code")
 	w.waitUntil(`document.querySelector(".approval")`)
-	w.click(".approval .no")
+	w.clickElement(".approval .no")
 	w.waitUntil(`document.querySelector("#log[aria-busy=false]")`)
 	if runtime.GOOS != "windows" { // Windows does not allow such file names
 		inbox := filepath.Join(h.home, "inbox")
-		fatal(t, os.Mkdir(inbox, 0o700))
-		w.say("watch ~/inbox and tell me")
-		fatal(t, os.WriteFile(filepath.Join(inbox, evil), []byte("x"), 0o600))
+		failOnError(t, os.Mkdir(inbox, 0o700))
+		w.sendText("watch ~/inbox and tell me")
+		failOnError(t, os.WriteFile(filepath.Join(inbox, evil), []byte("x"), 0o600))
 		w.awaitMessage("notice", evil)
 	}
 	check := func() {
 		t.Helper()
 		w.awaitMessage("user", "note: "+evil)
 		w.awaitMessage("assistant", evil)
-		if n := get[int](w, `document.querySelectorAll("main img, main [onerror]").length`); n != 0 {
+		if n := getValue[int](w, `document.querySelectorAll("main img, main [onerror]").length`); n != 0 {
 			t.Errorf("%d elements were created from a text", n)
 		}
-		if title := get[string](w, "document.title"); title != "Chat · Hob" {
+		if title := getValue[string](w, "document.title"); title != "Chat · Hob" {
 			t.Errorf("a text ran: the title is %q", title)
 		}
 	}
 	check()
-	w.do(chromedp.Reload())
+	w.runSteps(chromedp.Reload())
 	w.waitUntil(live)
 	check()
 	// The session name in the URL must not be interpreted as HTML.
-	w.do(chromedp.Navigate("about:blank"), chromedp.Navigate(h.url+"/chat?session=%3Cimg%20src%3Dx%20onerror%3Ddocument.title%3D1%3E"))
+	w.runSteps(chromedp.Navigate("about:blank"), chromedp.Navigate(h.url+"/chat?session=%3Cimg%20src%3Dx%20onerror%3Ddocument.title%3D1%3E"))
 	w.waitUntil(`document.readyState === "complete" && document.querySelector("#sessions option")`)
-	if n := get[int](w, `document.querySelectorAll("main img, select img").length`); n != 0 || get[string](w, "document.title") != "Chat · Hob" {
+	if n := getValue[int](w, `document.querySelectorAll("main img, select img").length`); n != 0 || getValue[string](w, "document.title") != "Chat · Hob" {
 		t.Errorf("the address ran: %s", w.shownText())
 	}
 }
 
 func testKeyboard(t *testing.T, b *browser) {
-	h := open(t, offline)
-	w := b.window(t)
+	h := openDaemon(t, offline)
+	w := b.openWindow(t)
 	w.logIn(h)
-	if at := get[string](w, "document.activeElement.id"); at != "input" {
+	if at := getValue[string](w, "document.activeElement.id"); at != "input" {
 		t.Errorf("focus is on %q", at)
 	}
-	w.do(enterKey())
-	w.do(chromedp.KeyEvent("note: one"), enterKey(kb.ModifierShift), chromedp.KeyEvent("two"))
-	if v := get[string](w, `document.querySelector("#input").value`); v != "note: one\ntwo" {
+	w.runSteps(enterKey())
+	w.runSteps(chromedp.KeyEvent("note: one"), enterKey(kb.ModifierShift), chromedp.KeyEvent("two"))
+	if v := getValue[string](w, `document.querySelector("#input").value`); v != "note: one\ntwo" {
 		t.Errorf("input = %q", v)
 	}
-	if all := w.texts(""); len(all) != 0 {
+	if all := w.listTexts(""); len(all) != 0 {
 		t.Errorf("messages were sent: %q", all)
 	}
-	w.do(enterKey())
+	w.runSteps(enterKey())
 	w.awaitMessage("user", "note: one\ntwo")
 	w.waitUntil(`document.querySelector("#log[aria-busy=false]") && document.querySelectorAll(".message.assistant").length === 1`)
-	if v := get[string](w, `document.querySelector("#input").value`); v != "" {
+	if v := getValue[string](w, `document.querySelector("#input").value`); v != "" {
 		t.Errorf("input = %q, want it empty", v)
 	}
 }
 
 func testLooks(t *testing.T, b *browser) {
-	h := open(t, offline)
-	w := b.window(t)
+	h := openDaemon(t, offline)
+	w := b.openWindow(t)
 	w.logIn(h)
-	w.say("note: " + strings.Repeat("averylongword", 30))
+	w.sendText("note: " + strings.Repeat("averylongword", 30))
 	// bright returns the mean of the color's components, from 0 to 255.
 	bright := func(selector, property string) float64 {
 		t.Helper()
-		return get[float64](w, fmt.Sprintf(`(p => (p[0]+p[1]+p[2])/3)(getComputedStyle(document.querySelector(%q)).%s.match(/[\d.]+/g).map(Number))`, selector, property))
+		return getValue[float64](w, fmt.Sprintf(`(p => (p[0]+p[1]+p[2])/3)(getComputedStyle(document.querySelector(%q)).%s.match(/[\d.]+/g).map(Number))`, selector, property))
 	}
 	for _, name := range []string{"light", "dark"} {
-		w.do(scheme(name))
+		w.runSteps(setScheme(name))
 		for _, s := range []string{"body", ".message.user .text", ".message.assistant .text", "#input"} {
 			back, text := bright(s, "backgroundColor"), bright(s, "color")
 			if dark := name == "dark"; dark != (back < 100) || dark != (text > 155) {
@@ -369,18 +369,18 @@ func testLooks(t *testing.T, b *browser) {
 		}
 	}
 	for _, width := range []int64{1600, 360} {
-		w.do(chromedp.EmulateViewport(width, 640))
-		if over := get[int](w, `document.documentElement.scrollWidth - innerWidth`); over > 0 {
+		w.runSteps(chromedp.EmulateViewport(width, 640))
+		if over := getValue[int](w, `document.documentElement.scrollWidth - innerWidth`); over > 0 {
 			t.Errorf("%d wide: %d pixels stick out", width, over)
 		}
 		for _, id := range []string{"input", "send", "new", "sessions"} {
-			if !get[bool](w, fmt.Sprintf(`(r => r.left >= 0 && r.right <= innerWidth && r.bottom <= innerHeight && r.width > 20)(document.getElementById(%q).getBoundingClientRect())`, id)) {
+			if !getValue[bool](w, fmt.Sprintf(`(r => r.left >= 0 && r.right <= innerWidth && r.bottom <= innerHeight && r.width > 20)(document.getElementById(%q).getBoundingClientRect())`, id)) {
 				t.Errorf("at %d pixels: #%s is not fully visible", width, id)
 			}
 		}
 		// The bar at the bottom scrolls to the current page.
-		w.visit(h, "/health")
+		w.visitPage(h, "/health")
 		w.waitUntil(`(r => r.left >= 0 && r.right <= innerWidth && r.bottom <= innerHeight)(document.querySelector("#nav [aria-current]").getBoundingClientRect())`)
-		w.visit(h, "/chat")
+		w.visitPage(h, "/chat")
 	}
 }

@@ -12,7 +12,7 @@ func collectIDs(t *testing.T, h *daemonFixture, path string, limit int) (ids []s
 	before := ""
 	for range 100 {
 		var rows []struct{ ID string }
-		h.get(fmt.Sprintf("%s?limit=%d&before=%s", path, limit, url.QueryEscape(before)), &rows)
+		h.getJSON(fmt.Sprintf("%s?limit=%d&before=%s", path, limit, url.QueryEscape(before)), &rows)
 		if len(rows) == 0 {
 			return ids
 		}
@@ -27,13 +27,13 @@ func collectIDs(t *testing.T, h *daemonFixture, path string, limit int) (ids []s
 
 // Lists that merge several tables lose and repeat nothing between their pages.
 func TestPaging_HasNoGaps(t *testing.T) {
-	h := open(t, offline)
+	h := openDaemon(t, offline)
 	var made any
 	for i := range 70 {
-		h.post("/api/v1/tools/create_task", map[string]any{"arguments": map[string]any{"title": fmt.Sprintf("chore %d", i)}}, &made)
+		h.postJSON("/api/v1/tools/create_task", map[string]any{"arguments": map[string]any{"title": fmt.Sprintf("chore %d", i)}}, &made)
 	}
 	for i := range 25 {
-		h.post("/api/v1/sessions/main/messages", map[string]any{"text": fmt.Sprintf("note: number %d", i)}, &made)
+		h.postJSON("/api/v1/sessions/main/messages", map[string]any{"text": fmt.Sprintf("note: number %d", i)}, &made)
 	}
 	for path, atLeast := range map[string]int{"/api/v1/timeline": 90, "/api/v1/sessions/main/messages": 50} {
 		all := collectIDs(t, h, path, 1000)

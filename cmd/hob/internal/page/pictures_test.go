@@ -30,15 +30,15 @@ const (
 // A page without a picture in the documentation fails, and so does a picture of a page that no
 // longer exists. With -update the test makes the pictures.
 func TestPictures_ShowEachPage(t *testing.T) {
-	h := open(t, offline)
+	h := openDaemon(t, offline)
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, h.url+"/chat", nil)
-	fatal(t, err)
+	failOnError(t, err)
 	req.Header.Set("Authorization", "Bearer "+h.token)
 	res, err := http.DefaultClient.Do(req)
-	fatal(t, err)
+	failOnError(t, err)
 	defer res.Body.Close()
 	body, err := io.ReadAll(res.Body)
-	fatal(t, err)
+	failOnError(t, err)
 	_, nav, _ := strings.Cut(string(body), `id="nav"`)
 	nav, _, _ = strings.Cut(nav, "</nav>")
 	want := []string{"chat-dark", "today-phone"}
@@ -51,14 +51,14 @@ func TestPictures_ShowEachPage(t *testing.T) {
 		takePictures(t, pages)
 	}
 	text, err := os.ReadFile(filepath.Join(docs, "dashboard.md"))
-	fatal(t, err)
+	failOnError(t, err)
 	var got []string
 	size := int64(0)
 	files, err := filepath.Glob(filepath.Join(docs, "dashboard", "*.webp"))
-	fatal(t, err)
+	failOnError(t, err)
 	for _, f := range files {
 		info, err := os.Stat(f)
-		fatal(t, err)
+		failOnError(t, err)
 		size += info.Size()
 		got = append(got, strings.TrimSuffix(filepath.Base(f), ".webp"))
 		if !strings.Contains(string(text), "(dashboard/"+filepath.Base(f)+")") {
@@ -78,7 +78,7 @@ func TestPictures_ShowEachPage(t *testing.T) {
 // takePictures makes the screenshots of a home in everyday use.
 func takePictures(t *testing.T, pages []string) {
 	model := llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key, Reply: everydayReply})
-	h := open(t, fmt.Sprintf(`[agent]
+	h := openDaemon(t, fmt.Sprintf(`[agent]
 model = "demo/planner"
 timezone = "UTC"
 [providers.demo]
@@ -94,25 +94,25 @@ monthly_usd = 20.0
 extraction = "off"
 `, model.URL+"/v1", llmtest.Key))
 	h.fillEveryday()
-	b := launch(t)
-	w := b.window(t)
-	w.do(scheme("light"), chromedp.EmulateViewport(1280, 800))
+	b := launchBrowser(t)
+	w := b.openWindow(t)
+	w.runSteps(setScheme("light"), chromedp.EmulateViewport(1280, 800))
 	w.logIn(h)
-	w.say("What is important today?")
-	w.say("Forget the old gate code.")
+	w.sendText("What is important today?")
+	w.sendText("Forget the old gate code.")
 	w.waitUntil(`document.querySelector(".approval")`)
 	for _, page := range pages {
-		w.visit(h, "/"+page)
+		w.visitPage(h, "/"+page)
 		if page == "memory" {
-			w.visit(h, "/memory?q=Ada")
+			w.visitPage(h, "/memory?q=Ada")
 		}
 		w.takePicture(page)
 	}
-	w.do(scheme("dark"))
-	w.visit(h, "/chat")
+	w.runSteps(setScheme("dark"))
+	w.visitPage(h, "/chat")
 	w.takePicture("chat-dark")
-	w.do(scheme("light"), chromedp.EmulateViewport(360, 780))
-	w.visit(h, "/today")
+	w.runSteps(setScheme("light"), chromedp.EmulateViewport(360, 780))
+	w.visitPage(h, "/today")
 	w.takePicture("today-phone")
 }
 
@@ -125,9 +125,9 @@ func (w *window) takePicture(name string) {
 		return r.Data, err
 	}
 	data, err := chromedp.Run(w.ctx, chromedp.Action[[]byte](shot))
-	fatal(w.t, err)
-	fatal(w.t, os.MkdirAll(filepath.Join(docs, "dashboard"), 0o700))
-	fatal(w.t, os.WriteFile(filepath.Join(docs, "dashboard", name+".webp"), data, 0o600))
+	failOnError(w.t, err)
+	failOnError(w.t, os.MkdirAll(filepath.Join(docs, "dashboard"), 0o700))
+	failOnError(w.t, os.WriteFile(filepath.Join(docs, "dashboard", name+".webp"), data, 0o600))
 }
 
 // everydayReply is the model of the home in the screenshots.
@@ -150,7 +150,7 @@ func everydayReply(r llmtest.Request) (llmtest.Answer, bool) {
 // fillEveryday fills a home with items that look like those of a user.
 func (h *daemonFixture) fillEveryday() {
 	h.t.Helper()
-	fatal(h.t, os.Mkdir(filepath.Join(h.home, "Downloads"), 0o700))
+	failOnError(h.t, os.Mkdir(filepath.Join(h.home, "Downloads"), 0o700))
 	var made any
 	for _, x := range []struct {
 		tool string
@@ -175,6 +175,6 @@ func (h *daemonFixture) fillEveryday() {
 		{"canvas_push", map[string]any{"title": "Spending", "content_type": "bar", "content": "month,EUR\nSeptember,812\nOctober,764\nNovember,690", "pin": true}},
 		{"log_habit", map[string]any{"habit": "gym"}},
 	} {
-		h.post("/api/v1/tools/"+x.tool, map[string]any{"arguments": x.args}, &made)
+		h.postJSON("/api/v1/tools/"+x.tool, map[string]any{"arguments": x.args}, &made)
 	}
 }

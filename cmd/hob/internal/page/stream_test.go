@@ -35,15 +35,15 @@ func slowModel(t *testing.T, goOn <-chan struct{}) string {
 func testStream(t *testing.T, b *browser) {
 	goOn := make(chan struct{})
 	url := slowModel(t, goOn)
-	h := open(t, fmt.Sprintf("[agent]\nmodel = \"slow/slow\"\n[providers.slow]\nkind = \"openai\"\nbase_url = %q\n", url+"/v1"))
-	w := b.window(t)
+	h := openDaemon(t, fmt.Sprintf("[agent]\nmodel = \"slow/slow\"\n[providers.slow]\nkind = \"openai\"\nbase_url = %q\n", url+"/v1"))
+	w := b.openWindow(t)
 	w.logIn(h)
 	send := func() {
-		w.do(chromedp.SendKeys(chromedp.CSS("#input"), "tell me"), enterKey())
+		w.runSteps(chromedp.SendKeys(chromedp.CSS("#input"), "tell me"), enterKey())
 		w.waitUntil(`Array.from(document.querySelectorAll(".message.assistant.busy > .text")).some(e => e.textContent === "First half,")`)
 	}
 	send()
-	if !get[bool](w, `document.querySelector("#log[aria-busy=true]") && document.querySelector("#stop").checkVisibility()`) {
+	if !getValue[bool](w, `document.querySelector("#log[aria-busy=true]") && document.querySelector("#stop").checkVisibility()`) {
 		t.Error("the page does not show a running answer with a stop button")
 	}
 	select {
@@ -56,10 +56,10 @@ func testStream(t *testing.T, b *browser) {
 	}
 
 	send()
-	w.do(chromedp.KeyEvent(kb.Escape))
+	w.runSteps(chromedp.KeyEvent(kb.Escape))
 	w.waitUntil(`document.querySelector("#log[aria-busy=false]") && !document.querySelector("#stop").checkVisibility()`)
 	w.awaitMessage("assistant", "First half,")
-	if n := len(w.texts("user")); n != 2 {
-		t.Errorf("%q", w.texts(""))
+	if n := len(w.listTexts("user")); n != 2 {
+		t.Errorf("%q", w.listTexts(""))
 	}
 }

@@ -35,29 +35,29 @@ func widgetFrame(title string) string {
 func (h *daemonFixture) pushWidget(args map[string]any) {
 	h.t.Helper()
 	var made struct{ Error string }
-	h.post("/api/v1/tools/canvas_push", map[string]any{"arguments": args}, &made)
+	h.postJSON("/api/v1/tools/canvas_push", map[string]any{"arguments": args}, &made)
 	if made.Error != "" {
 		h.t.Fatal(made.Error)
 	}
 }
 
 func testWidgets(t *testing.T, b *browser) {
-	h := open(t, offline)
+	h := openDaemon(t, offline)
 	h.pushWidget(map[string]any{"title": "Board", "content": "# Canvas heading 4711\n\n<script>window.pwned=1</script>\n\n| a | b |\n|---|---|\n| 1 | 2 |"})
 	h.pushWidget(map[string]any{"title": "Trips", "content_type": "bar", "content": "month,walks,rides\nJanuary,10,4\nFebruary,30,12\nMarch,25,8"})
 	h.pushWidget(map[string]any{"title": "Hostile", "content_type": "html", "content": hostileWidget})
-	w := b.window(t)
+	w := b.openWindow(t)
 	w.logIn(h)
-	w.visit(h, "/today")
+	w.visitPage(h, "/today")
 	for _, title := range []string{"Board", "Trips", "Hostile"} {
 		w.waitUntil(widgetFrame(title))
 	}
 	// The document of a frame, as the browser got it.
 	content := func(title, expression string) string {
 		t.Helper()
-		get[bool](w, fmt.Sprintf(`(window.seen = "", fetch(%s.src).then(r => r.text()).then(t => { const d = new DOMParser().parseFromString(t.replace(/<style.*?<\/style>/s, ""), "text/html"); window.seen = String(%s); }), true)`, widgetFrame(title), expression))
+		getValue[bool](w, fmt.Sprintf(`(window.seen = "", fetch(%s.src).then(r => r.text()).then(t => { const d = new DOMParser().parseFromString(t.replace(/<style.*?<\/style>/s, ""), "text/html"); window.seen = String(%s); }), true)`, widgetFrame(title), expression))
 		w.waitUntil(`window.seen`)
-		return get[string](w, `window.seen`)
+		return getValue[string](w, `window.seen`)
 	}
 	if s := content("Board", `d.querySelector("h1").textContent + "; " + d.querySelectorAll("td").length + "; " + d.querySelectorAll("script").length + "; " + d.body.textContent.includes("<script>")`); s != "Canvas heading 4711; 2; 0; true" {
 		t.Errorf("the text is drawn as %q", s)
@@ -69,23 +69,23 @@ func testWidgets(t *testing.T, b *browser) {
 	if s := content("Hostile", active); s != "|Canvas heading 4711 " {
 		t.Errorf("the hostile widget contains %q", s)
 	}
-	w.picture("widgets")
+	w.savePicture("widgets")
 
 	// Pinned widgets come first and stay. Widgets are changed and removed in place.
-	w.do(chromedp.Evaluate[chromedp.Void](`document.querySelector('[aria-label="Pin: Trips"]').click()`))
+	w.runSteps(chromedp.Evaluate[chromedp.Void](`document.querySelector('[aria-label="Pin: Trips"]').click()`))
 	w.waitUntil(`document.querySelector('[aria-label="Unpin: Trips"]') && document.querySelector("main iframe").title.endsWith("Trips")`)
-	if !get[bool](w, `!!document.querySelector('[aria-label="Unpin: Trips"]').closest(".stack").querySelector("#tasks")`) {
+	if !getValue[bool](w, `!!document.querySelector('[aria-label="Unpin: Trips"]').closest(".stack").querySelector("#tasks")`) {
 		t.Error("a single pinned widget is not above the tasks, so half of its row is empty")
 	}
-	before := get[string](w, widgetFrame("Board")+".src")
+	before := getValue[string](w, widgetFrame("Board")+".src")
 	h.pushWidget(map[string]any{"title": "Board", "content": "changed"})
 	w.waitUntil(fmt.Sprintf(`%s.src !== %q`, widgetFrame("Board"), before))
 	var made any
-	h.post("/api/v1/tools/canvas_reset", map[string]any{"arguments": map[string]any{}}, &made)
+	h.postJSON("/api/v1/tools/canvas_reset", map[string]any{"arguments": map[string]any{}}, &made)
 	w.waitUntil(`document.querySelectorAll("main iframe").length === 1`)
-	w.do(chromedp.Evaluate[chromedp.Void](`document.querySelector('[aria-label="Remove: Trips"]').click()`))
+	w.runSteps(chromedp.Evaluate[chromedp.Void](`document.querySelector('[aria-label="Remove: Trips"]').click()`))
 	w.waitUntil(`document.querySelectorAll("main iframe").length === 0 && document.querySelector(".flash")`)
-	h.post("/api/v1/tools/undo", map[string]any{"arguments": map[string]any{}}, &made)
+	h.postJSON("/api/v1/tools/undo", map[string]any{"arguments": map[string]any{}}, &made)
 	w.waitUntil(widgetFrame("Trips"))
 }
 
@@ -116,21 +116,21 @@ func testWidgetIsolation(t *testing.T, b *browser) {
 		return was
 	}
 	// Without Hob's headers, the document does what it is made for.
-	control := b.window(t)
-	control.do(chromedp.Navigate(attacker.URL + "/control"))
+	control := b.openWindow(t)
+	control.runSteps(chromedp.Navigate(attacker.URL + "/control"))
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for len(takeReached()) == 0 {
 		<-tick.C
 	}
-	control.do(chromedp.Navigate("about:blank"))
+	control.runSteps(chromedp.Navigate("about:blank"))
 	control.takeComplaints()
 	takeReached()
 
-	h := open(t, offline)
+	h := openDaemon(t, offline)
 	h.pushWidget(map[string]any{"title": "Board", "content": "# Hello"})
 	home, err := url.Parse(h.url)
-	fatal(t, err)
+	failOnError(t, err)
 	proxy := httptest.NewServer(&httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(home) // including the Host header
@@ -152,35 +152,35 @@ func testWidgetIsolation(t *testing.T, b *browser) {
 		proxy.CloseClientConnections() // the live stream
 		proxy.Close()
 	}()
-	w := b.window(t)
-	w.do(chromedp.Navigate(proxy.URL + strings.TrimPrefix(h.link(), h.url)))
+	w := b.openWindow(t)
+	w.runSteps(chromedp.Navigate(proxy.URL + strings.TrimPrefix(h.loginLink(), h.url)))
 	w.waitUntil(live)
-	w.do(chromedp.Navigate(proxy.URL + "/today"))
+	w.runSteps(chromedp.Navigate(proxy.URL + "/today"))
 	w.waitUntil(live)
 	w.waitUntil(widgetFrame("Board"))
-	get[bool](w, fmt.Sprintf(`(f => (window.messages = [], addEventListener("message", e => messages.push(String(e.data))), f.loading = "eager", f.onload = () => { window.again = true; }, f.src += "&again", f.scrollIntoView(), true))(%s)`, widgetFrame("Board")))
+	getValue[bool](w, fmt.Sprintf(`(f => (window.messages = [], addEventListener("message", e => messages.push(String(e.data))), f.loading = "eager", f.onload = () => { window.again = true; }, f.src += "&again", f.scrollIntoView(), true))(%s)`, widgetFrame("Board")))
 	w.waitUntil(`window.again`)
-	if get[bool](w, widgetFrame("Board")+`.contentDocument !== null`) {
+	if getValue[bool](w, widgetFrame("Board")+`.contentDocument !== null`) {
 		t.Error("the page can read the widget, so they have the same origin")
 	}
 	// The user presses the link of the widget, and moves through its controls.
 	type point struct{ X, Y float64 }
-	at := get[point](w, `(r => ({ X: r.left, Y: r.top }))(`+widgetFrame("Board")+`.getBoundingClientRect())`)
+	at := getValue[point](w, `(r => ({ X: r.left, Y: r.top }))(`+widgetFrame("Board")+`.getBoundingClientRect())`)
 	for _, dx := range []float64{60, 200, 330} {
-		w.do(chromedp.MouseClickXY(at.X+dx, at.Y+40))
+		w.runSteps(chromedp.MouseClickXY(at.X+dx, at.Y+40))
 	}
-	w.do(chromedp.Evaluate[chromedp.Void](`new Promise(done => setTimeout(done, 1500))`))
-	w.picture("hostile-widget")
-	if got := get[[]string](w, `window.messages`); len(got) > 0 {
+	w.runSteps(chromedp.Evaluate[chromedp.Void](`new Promise(done => setTimeout(done, 1500))`))
+	w.savePicture("hostile-widget")
+	if got := getValue[[]string](w, `window.messages`); len(got) > 0 {
 		t.Errorf("a script of the widget ran: %q", got)
 	}
-	if s := get[string](w, `location.pathname + " " + document.title`); s != "/today Today · Hob" {
+	if s := getValue[string](w, `location.pathname + " " + document.title`); s != "/today Today · Hob" {
 		t.Errorf("the page is now %q", s)
 	}
 	if got := takeReached(); len(got) > 0 {
 		t.Errorf("the widget reached the attacker: %q", got)
 	}
-	w.do(chromedp.Navigate("about:blank"))
+	w.runSteps(chromedp.Navigate("about:blank"))
 	w.takeComplaints() // the browser reports each thing that it blocked
 	mu.Lock()
 	defer mu.Unlock()
