@@ -269,6 +269,14 @@ func addBefore(w *intentDraft) (plan, bool) {
 	for c.to > times[0].to && (w.s.tokens[c.to-1].kind == punct || w.g.lex.containsWord("event-tails", w.s.tokens[c.to-1].norm)) { // "at 4 so can you remind me ..."
 		c.to--
 	}
+	asks := false
+	if verb := w.s.firstWord(c.from); w.g.lex.containsWord("entering-verbs", verb) { // "add the dentist on 9 December at 11:20": the verb is no part of the event
+		asks = verb == "book" // or the user books it at that time
+		c.from++
+		for c.from < times[0].from-1 && w.g.lex.containsWord("entering-tails", w.s.tokens[c.from].norm) {
+			c.from++
+		}
+	}
 	if first := w.s.firstWord(c.from); w.g.lex.containsWord("event-leads", first) { // "basically I need to be at the vet's"
 		for c.from < times[0].from-1 && (w.s.tokens[c.from].kind == punct || w.g.lex.containsWord("event-leads", w.s.tokens[c.from].norm)) {
 			c.from++
@@ -293,6 +301,9 @@ func addBefore(w *intentDraft) (plan, bool) {
 	lead.names = []string{title}
 	p := w.planAtKnown(lead, func(when string) string { return "remind me " + when + " to " + title })
 	p.joined = true
+	if q, ok := w.g.readBack(p, w.s.now); ok && asks && p.outcome == act {
+		return q, true
+	}
 	return p, true
 }
 

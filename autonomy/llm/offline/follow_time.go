@@ -372,45 +372,6 @@ func (r record) shiftedBy(by time.Duration, others []record) (call, bool) {
 	return call{}, false
 }
 
-// replaceSame replaces "the same time" and "the same day" by the time or day of the record that the
-// conversation is about, or of the reminder that the open question offers.
-func (g *grammar) replaceSame(q *question, text string, now time.Time) string {
-	found := ""
-	for phrase := range g.lex.lists["same-times"] {
-		if i := strings.Index(" "+strings.ToLower(text)+" ", " "+phrase+" "); i >= 0 && len(phrase) > len(found) && len(strings.ToLower(text)) == len(text) {
-			found = phrase
-		}
-	}
-	if found == "" || g.talk == nil {
-		return text
-	}
-	w := intentDraft{g: g, interpretation: interpretation{s: g.parseSentence(text, now)}}
-	it, ok := g.talk.focusItem()
-	switch {
-	case q == nil:
-	case q.offer != nil && len(q.offer.times) == 1:
-		it, ok = offeredItem(q.offer.times[0]), true
-	case q.agree != nil && len(q.agree.calls) == 1:
-		c := q.agree.calls[0]
-		it, ok = item{made: &pastCall{tool: c.name, args: c.args}}, true
-	}
-	at, clock, day := w.itemTime(it)
-	if x, asked := g.talk.exchangeAgo(0); !ok && asked { // "what day is the 19th?"
-		if spans := g.parseSentence(x.own, now).allTimes(); len(spans) == 1 && spans[0].match.Moment != nil && spans[0].match.Moment.Grain == dateparse.Day {
-			at, clock, day, ok = spans[0].match.Moment.Time, false, true, true
-		}
-	}
-	with := "at " + at.Format("15:04")
-	if g.lex.lists["same-times"][found] == "day" {
-		with, clock = "on "+at.Format("2 January 2006"), day
-	}
-	if !ok || !clock {
-		return text
-	}
-	i := strings.Index(" "+strings.ToLower(text)+" ", " "+found+" ")
-	return text[:i] + with + text[i+len(found):]
-}
-
 func followWhen(w *intentDraft) (plan, bool) {
 	c, _ := w.captureOf("time")
 	if c.span == nil || !w.noLead() || w.isQuestion() || w.beginsWithAnd() && !w.hasSlot("ref") && !w.hasKeyword("instead") {

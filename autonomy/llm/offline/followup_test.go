@@ -100,6 +100,7 @@ func TestDialogue(t *testing.T) {
 		{"days off", "remind me every day at 8 to stretch", "OK", "not on sundays though", []string{`update_reminder{"every":"0 8 * * 1,2,3,4,5,6","reminder":"stretch"}`}},
 		{"more minutes", "set a timer for 10 minutes", "OK", "add 5 more minutes", []string{`update_reminder{"reminder":"timer","shift":"5m0s"}`}},
 		{"the same alarm", "wake me at 6 tomorrow", "OK", "and the same on tuesday", []string{`create_reminder{"at":"2026-03-10T06:00:00+02:00","text":"wake up"}`}},
+		{"the same time on that day", "remind me tomorrow at 12:30 to buy stamps", "OK", "and remind me to post the cards at the same time.", []string{`create_reminder{"at":"2026-03-05T12:30:00+02:00","text":"post the cards"}`}},
 		{"the same time", "remind me on friday at 10:15 of the doctor", "OK", "they called, it's been moved to monday same time", []string{`update_reminder{"at":"2026-03-09T10:15:00+02:00","reminder":"the doctor"}`}},
 		{"a task keeps its time of day", "add a task to call the bank on friday at 3pm", "OK", "move it to monday", []string{`update_task{"due":"2026-03-09T15:00:00+02:00","task":"call the bank"}`}},
 		{"later", "remind me at 3pm to call Ed", "OK", "push it back by an hour", []string{`update_reminder{"reminder":"call Ed","shift":"1h0m0s"}`}},

@@ -54,7 +54,8 @@ func (p plan) declineUnlessPlain(text string) plan {
 			}
 			last := words[len(words)-1]
 			spends := c.name == "log_expense"
-			if strings.ContainsAny(stringOf(c.args[name]), ";:?!()") || len(words) > maxWords[name] || len(words) > 1 && (p.lang.lex.containsWord("prepositions", last) || p.lang.lex.containsWord("articles", last)) ||
+			if c.name == "create_task" && isDigit(words[0][0]) || // "je dois 20 euros à Paul"
+				strings.ContainsAny(stringOf(c.args[name]), ";:?!()") || len(words) > maxWords[name] || len(words) > 1 && (p.lang.lex.containsWord("prepositions", last) || p.lang.lex.containsWord("articles", last)) ||
 				spends && slices.ContainsFunc(words, func(f string) bool {
 					return strings.ContainsAny(f, "0123456789") || p.lang.lex.containsWord("leftover", f)
 				}) {
@@ -186,10 +187,17 @@ func (d *planReview) namesToday() bool {
 	})
 }
 
-// ignoresDay reports whether the message before this one, which led to no record, names a day, and this one only a time
-// of day: "parents evening thursday 5.40", then "remind me at 5 to set off".
+// ignoresDay reports whether the message before this one, or the last one with an open question, led to no record and
+// names a day, and this one only a time of day: "parents evening thursday 5.40", then "remind me at 5 to set off".
 func (d *planReview) ignoresDay() bool {
-	x, ok := d.g.talk.exchangeAgo(0)
+	ago := 0
+	for i := range 3 {
+		if x, ok := d.g.talk.exchangeAgo(i); ok && d.g.leavesOffer() && strings.HasSuffix(x.reply, "?") {
+			ago = i
+			break
+		}
+	}
+	x, ok := d.g.talk.exchangeAgo(ago)
 	if !ok || slices.ContainsFunc(x.acts, pastCall.changesRecords) || d.p.answered {
 		return false
 	}
@@ -274,13 +282,15 @@ func (d *planReview) hasRule() bool {
 
 // guessesNight reports whether a reminder rings at night although the sentence does not say so.
 func (d *planReview) guessesNight() bool {
-	if d.p.answered || slices.ContainsFunc(d.s.allTimes(), func(sp *span) bool { return saysHalfOfDay(sp.match.Text) }) || strings.Contains(strings.ToLower(d.s.text), "night") {
+	if d.p.answered || slices.ContainsFunc(d.s.allTimes(), func(sp *span) bool {
+		return saysHalfOfDay(sp.match.Text) || strings.HasPrefix(strings.ToLower(sp.match.Text), "in ")
+	}) || strings.Contains(strings.ToLower(d.s.text), "night") {
 		return false
 	}
 	return slices.ContainsFunc(d.p.calls, func(c call) bool {
 		at, err := time.Parse(time.RFC3339, stringOf(c.args["at"]))
 		at = at.In(d.s.now.Location())
-		return c.name == "create_reminder" && err == nil && at.Hour() < 5 && at.Hour() > 0 && at.Sub(d.s.now) > 2*time.Hour && !slices.ContainsFunc(d.s.tokens, func(t token) bool { return isDigit(t.norm[0]) && strings.ContainsAny(t.norm, ":.") })
+		return c.name == "create_reminder" && err == nil && at.Hour() < 5 && at.Sub(d.s.now) > 2*time.Hour && !slices.ContainsFunc(d.s.tokens, func(t token) bool { return isDigit(t.norm[0]) && strings.ContainsAny(t.norm, ":.") })
 	})
 }
 

@@ -27,6 +27,12 @@ func TestPlan_AsksUnlessPlain(t *testing.T) {
 		"my RECI number is 88213 remember that will ya":                                                          "Should I remember that",
 		"bought a new multimeter for a hundred and twenty nine euro":                                             "Should I log 9.00 EUR",
 		"i gotta be in swords for 8 and it takes 40 mins so wake me at half 6":                                   "Should I add the task",
+		"remind me 30 minutes before five a side to fill my water bottle":                                        "of “a side to fill my water bottle”?",
+		"ich schulde Rory noch 18 Euro":                                                                          "Should I log 18.00 EUR",
+		"lend calum 50 quid, he says hell pay it back on payday":                                                 "Should I log 50.00",
+		"book the pitch for friday 7pm and tell me an hour before":                                               "Fri 6 Mar at 18:00 of “Pitch at 19:00”?",
+		"calum owes me 14 and i owe calum 9, so hes due me 5 right":                                              "Should I remember that",
+		"remind me to buy stamps tomorrow at lunchtime, say half past twelve":                                    "Should I do all of that?",
 		"note that for Gilroy": "Should I write the note “for Gilroy”?",
 	} {
 		c := newConversation(t)
@@ -84,6 +90,7 @@ func TestAnswer_NamesWhatIsNotRecorded(t *testing.T) {
 	for _, tc := range [][4]string{
 		{"my sister Beth lives in Cardiff", "she's moved to Newport", "where does she live now", "I did not record “she's moved to Newport”."},
 		{"hello", "lunch with Jo on friday at 1", "what do you know about Jo?", "“lunch with Jo” is not set"},
+		{"hello", "im on nights friday to sunday 8.30pm til 9am", "am i free saturday night", "I did not record “im on nights friday to sunday"},
 	} {
 		c := newConversation(t)
 		for _, said := range tc[:3] {
@@ -125,6 +132,8 @@ func TestDialogue_ReadsBackDoubtfulMoves(t *testing.T) {
 		{"set an alarm for 7", "every weekday", "every weekday at 09:00 of “alarm”?"},
 		{"Lunch with Jo on the 9th of April at 12.45", "is that a Thursday?", "I found no answer"},
 		{"visit mum on thursday at 4", "move the visit to 4.30", "tomorrow at 16:30 of “visit mum”?"},
+		{"hello", "remind me to post the cards at the same time.", "When should I remind you?"},
+		{"hello", "je dois 20 euros à Paul", "Je n'ai pas compris"},
 		{"hello", "put down park with the twins saturday 10am", "Should I write the note"},
 		{"lunch with Jo on the 9th of April at 12.45", "could you move it half an hour later?", "Thu 9 Apr at 13:15"},
 	} {

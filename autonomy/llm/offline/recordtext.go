@@ -65,6 +65,8 @@ func (r *recordText) signInStatement() string {
 		return "reference " + first.norm
 	case r.c.name == "create_note" && r.g.lex.containsWord("pencil-verbs", r.planReview.s.firstWord(0)) && len(r.planReview.s.allTimes()) > 0: // "put down park with the twins saturday 10am"
 		return "time"
+	case r.c.name == "remember" && last.norm == "right" && len(r.words) > 8 && slices.ContainsFunc(r.words, func(t token) bool { return t.norm == "so" }): // "so he owes me 5, right"
+		return "question"
 	case r.c.name != "remember" || r.p.intent != nil && r.p.intent.verbatim:
 	case r.isWord("dangling-ends", last):
 		return "end " + last.norm
@@ -126,6 +128,8 @@ func (r *recordText) signInWords() string {
 		case i > 0 && strings.HasSuffix(strings.TrimSpace(r.s.text[:t.start]), ".") && r.isWord("person-subjects", t): // "call Tom. He owes me money"
 		case i > 0 && (r.isWord("clause-subjects", t) || r.isWord("negations", t) || r.isWord("condition-words", t) || r.isWord("w-words", t)):
 			return "clause " + t.norm
+		case r.c.name == "create_reminder" && t.norm == "to" && i == 2 && r.isWord("articles", r.words[0]) && next.norm != "" && !r.isWord("belonging", next): // "before five a side to fill my bottle"
+			return "clause to"
 		case t.norm == "every", r.isWord("time-words", t) && !(r.isWord("named-parts", t) && r.isWord("part-names", prev)) && (next.norm == "" || r.isWord("prepositions", next) || r.isWord("joiners", next) || r.isWord("joints", next)):
 			return "time " + t.norm
 		case spends && (digit || number && (i > 0 || len(r.words) > 2) || r.isWord("no-purpose", t)):

@@ -215,7 +215,11 @@ func (t *turn) withoutCalls(p plan) string {
 	case t.own == "":
 		return t.g.replyText("nothing-said")
 	}
-	return t.g.planText(p, t.own)
+	say := t.g.planText(p, t.own)
+	if note := t.unrecordedNote(); note != "" && p.lang == nil && p.outcome == chat && p.question == nil { // "Yes, you are free"
+		return say + "\n\n" + note
+	}
+	return say
 }
 
 // quoteUntrusted returns the untrusted text as a quotation on one line.
