@@ -10,7 +10,7 @@ import (
 
 func sessionOf(t *testing.T, a *txtar.Archive) func(string) string {
 	t.Helper()
-	if section(a, "session") != "" {
+	if readSection(a, "session") != "" {
 		t.Skip("the scenario needs a Linux session")
 	}
 	return nil
