@@ -77,7 +77,7 @@ func (w *intentDraft) undoAfterUnknown() (plan, bool) {
 			}
 			return confirmUndo([]pastCall{last}), true
 		}
-		missed = missed || len(x.acts) == 0 && w.g.inDialogue(nil).planRequests(x.own, w.s.now, 0).outcome == unknown
+		missed = missed || strings.Contains(x.reply, "so I changed nothing") || strings.Contains(x.reply, "so I logged nothing") || len(x.acts) == 0 && w.g.inDialogue(nil).planRequests(x.own, w.s.now, 0).outcome == unknown
 	}
 	return planCall("undo", nil)
 }

@@ -144,6 +144,8 @@ func (d *planReview) signInSentence() string {
 		return "addition"
 	case d.isFollowUp() && (d.followsMiss() || d.leavesQuestion()):
 		return "miss"
+	case made > 0 && d.followsRefusal():
+		return "refusal"
 	case d.isLongInterval():
 		return "interval"
 	case d.guessesEvening():
@@ -213,6 +215,13 @@ func (d *planReview) ignoresDay() bool {
 func (d *planReview) followsMiss() bool {
 	x, ok := d.g.talk.exchangeAgo(0)
 	return ok && len(x.acts) == 0 && slices.ContainsFunc([]string{"I did not understand", "I recorded nothing", "I found no ", "I do not know", "I cannot "}, func(head string) bool { return strings.HasPrefix(x.reply, head) })
+}
+
+// followsRefusal reports whether Hob could not use the message before this one as an answer. It may have been a
+// correction: "it's £38 now".
+func (d *planReview) followsRefusal() bool {
+	x, ok := d.g.talk.exchangeAgo(0)
+	return ok && strings.HasPrefix(x.reply, "I cannot use ") && strings.ContainsAny(x.own, "0123456789")
 }
 
 // leavesQuestion reports whether the message changes one record, which it does not name, while a question about another

@@ -33,6 +33,7 @@ func TestPlan_AsksUnlessPlain(t *testing.T) {
 		"book the pitch for friday 7pm and tell me an hour before":                                               "Fri 6 Mar at 18:00 of “Pitch at 19:00”?",
 		"calum owes me 14 and i owe calum 9, so hes due me 5 right":                                              "Should I remember that",
 		"remind me to buy stamps tomorrow at lunchtime, say half past twelve":                                    "Should I do all of that?",
+		"Don't let me forget the parents' evening next Tuesday at 6.10 pm.":                                      "of “the parents' evening”?",
 		"note that for Gilroy": "Should I write the note “for Gilroy”?",
 	} {
 		c := newConversation(t)

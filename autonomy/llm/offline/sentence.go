@@ -100,7 +100,14 @@ func (s *sentence) inEvening(m dateparse.Match) dateparse.Match {
 
 // endsName reports whether a token is the last word of an event's name, as in "parents evening on the 10th".
 func (s *sentence) endsName(i int) bool {
-	return i > 0 && s.lex.containsWord("named-parts", s.tokens[i].norm) && s.lex.containsWord("part-names", s.tokens[i-1].norm)
+	if i == 0 || !s.lex.containsWord("named-parts", s.tokens[i].norm) {
+		return false
+	}
+	name := strings.TrimRight(s.tokens[i-1].norm, "'’")
+	if name == "" && i > 1 { // "parents' evening"
+		name = s.tokens[i-2].norm
+	}
+	return s.lex.containsWord("part-names", name)
 }
 
 // isShiftName reports whether the tokens [from, to) are a part of the day that only names a shift: "before the night shift".

@@ -35,7 +35,11 @@ func (w *intentDraft) severalReminders(c capture) (plan, bool) {
 			}
 			sp := s.spans[0]
 			phrase = sp.originalPhrase()
-			text = strings.TrimSpace(trimPreposition(s.originalText(0, sp.from)) + " " + s.originalText(sp.to, len(s.tokens)))
+			head := trimPreposition(s.originalText(0, sp.from))
+			if _, start := s.spanEnding(sp.to); start > 0 { // "put the oven on at 17:00"
+				head = s.originalText(0, start)
+			}
+			text = strings.TrimSpace(head + " " + s.originalText(sp.to, len(s.tokens)))
 		}
 		m, err := dateparse.Parse(phrase, w.s.now)
 		if day != "" { // "tomorrow at 8 ..., at 9 ...": the day is shared

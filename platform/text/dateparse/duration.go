@@ -141,7 +141,7 @@ func (p *parser) halfMore(l *calendarLength, u unit, i int) int {
 	switch {
 	case p.isWord(j, "half"):
 		*l = l.addUnits(0.5, u)
-	case p.isWord(j, "quarter") && !p.isWord(j+1, "past", "to"):
+	case p.isWord(j, "quarter") && !p.isWord(j+1, "past") && !(p.isWord(j+1, "to") && p.tokenNumber(j+2) >= 0): // "an hour and a quarter to cook it"
 		*l = l.addUnits(0.25, u)
 	default:
 		return i

@@ -52,7 +52,7 @@ func allAdditions() []addition {
 			name: "tool", test: []string{"./tools/all"}, run: "TestConformance",
 			lines: []insertion{
 				{"tools/health/health.go", `d.habitStreak(),`, `		d.countHabits(),`},
-				{"tools/all/cases_test.go", `step("habit_streak", ` + "`{}`", "\t\t{Step: step(\"count_habits\", `{}`), Want: \"0 habits are logged.\"},"},
+				{"tools/all/cases_test.go", `newStep("habit_streak", ` + "`{}`", "\t\t{Step: newStep(\"count_habits\", `{}`), Want: \"0 habits are logged.\"},"},
 			},
 		},
 		{
