@@ -44,6 +44,7 @@ func mayGoOut() map[string]string {
 		"cmd/hob/internal/bench/home.go":              "to a daemon that the measurement started itself",
 		"cmd/hob/accountcmd.go":                       "to the machine's name server, about the domain of the owner's address",
 		"cmd/hob/setupcmd.go":                         "the same",
+		"cmd/hob/internal/app/service.go":             "the same, for an account that the owner enters on the page",
 		"cmd/hob/internal/doctor/leftovers.go":        "to sockets in Hob's own folder of this machine, to see whether anybody listens",
 		"cmd/hob/internal/simulate/model.go":          "the script's answers, or outside.go",
 		"cmd/hob/internal/simulate/outside.go":        "to the model servers that the owner configured, when he asks for them; else nowhere",

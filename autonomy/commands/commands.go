@@ -181,15 +181,25 @@ func (c *Commands) cmdRedo(ctx context.Context, ev bus.Event, args string) (stri
 }
 
 func (c *Commands) cmdWhy(ctx context.Context, ev bus.Event, args string) (string, error) {
+	words := strings.Fields(args)
+	all := len(words) > 0 && words[len(words)-1] == "all"
+	if all {
+		words = words[:len(words)-1]
+	}
+	args = strings.Join(words, " ")
 	q := explain.ParseQuestion(args)
 	q.Session = ev.Session
 	w, err := c.o.Explain.Explain(ctx, q)
 	if err != nil {
 		return "", err
 	}
-	answer, details := explain.SplitDetails(w.Text(c.o.Zone()))
-	if details != "" {
-		answer += "\nDetails: hob why --all"
+	text := w.Text(c.o.Zone())
+	answer, details := explain.SplitDetails(text)
+	switch {
+	case all:
+		return text, nil
+	case details != "":
+		answer += "\nDetails: " + strings.TrimSpace("/why "+args) + " all"
 	}
 	return answer, nil
 }
