@@ -146,7 +146,7 @@ func TestIncidentI3_NoSettingOverTheAPI(t *testing.T) {
 	owner, _ := w.listRoutes()
 	for _, r := range owner {
 		changes := r.method != http.MethodGet && (strings.Contains(r.path, "config") || strings.Contains(r.path, "settings"))
-		if changes && !slices.Contains([]string{"/api/v1/manage/config", "/settings/check", "/settings/save", "/settings/apply"}, r.path) {
+		if changes && !slices.Contains([]string{"/api/v1/manage/config", "/settings/check", "/settings/save", "/settings/apply", "/settings/quiet", "/settings/use-template"}, r.path) {
 			t.Errorf("%s %s changes the configuration", r.method, r.path)
 		}
 	}
@@ -174,8 +174,8 @@ func TestIncidentI3_NoSettingOverTheAPI(t *testing.T) {
 	w.checkUnharmed("the API")
 }
 
-// checkSettingsPage checks the two forms that change the configuration: they need a login in a
-// browser, and refuse every key that could loosen safety.
+// checkSettingsPage checks the forms that change the configuration: they need a login in a browser,
+// and refuse every key that could loosen safety.
 func (w *attackFixture) checkSettingsPage() {
 	t := w.t
 	t.Helper()
@@ -207,7 +207,8 @@ func (w *attackFixture) checkSettingsPage() {
 		return send(http.MethodPost, home+path, url.Values{"key": {key}, "old": {""}, "value": {value}}, header).StatusCode
 	}
 	page := map[string]string{"Cookie": cookie, "Origin": home}
-	for _, path := range []string{"/settings/save", "/settings/apply", "/costs/limit"} {
+	changing := []string{"/settings/save", "/settings/apply", "/costs/limit"}
+	for _, path := range append(changing, "/settings/quiet", "/settings/use-template", "/channels/account", "/channels/skill") {
 		for name, header := range map[string]map[string]string{
 			"the API token":   {"Authorization": "Bearer " + w.token, "Origin": home},
 			"no origin":       {"Cookie": cookie},
@@ -219,6 +220,8 @@ func (w *attackFixture) checkSettingsPage() {
 				t.Errorf("%s with %s: %d", path, name, code)
 			}
 		}
+	}
+	for _, path := range changing {
 		for _, k := range config.Keys() {
 			if !config.ChangeableOnPage(k.Name) {
 				save(path, k.Name, k.Default, page)
@@ -233,6 +236,7 @@ func (w *attackFixture) checkSettingsPage() {
 	if now, err := os.ReadFile(file); err != nil || !bytes.Equal(now, before) {
 		t.Errorf("a page changed what Hob may do: %v %s", err, now)
 	}
+	send(http.MethodPost, home+"/settings/quiet", url.Values{"start": {"22:00\"\n[shell]\nallow = [\"curl\"]\n#"}, "end": {"07:00"}}, page)
 	save("/settings/save", "agent.name", "x\"\n[shell]\nallow = [\"curl\"]\n#", page) // a value cannot become further lines
 	after, err := config.Load(file)
 	failOnError(t, err)
