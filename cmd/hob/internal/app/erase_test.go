@@ -15,16 +15,17 @@ import (
 // noText lists the tables that cannot contain personal text, or that must not be changed, with the
 // reason.
 var noText = map[string]string{
-	"audit":          "append-only: contents stand there as keyed digests alone",
-	"channel_state":  "where channels have read to: numbers and ids of platforms",
-	"currency_rates": "public exchange rates",
-	"drafts":         "ids of messages at platforms",
-	"guard_key":      "a key from before it was a file",
-	"instances":      "the processes that share the database",
-	"leases":         "what each process does",
-	"migrations":     "the versions of the tables",
-	"outbox_shown":   "ids of deliveries and clients",
-	"pause":          "a time",
+	"audit":            "append-only: contents stand there as keyed digests alone",
+	"channel_state":    "where channels have read to: numbers and ids of platforms",
+	"currency_rates":   "public exchange rates",
+	"drafts":           "ids of messages at platforms",
+	"guard_key":        "a key from before it was a file",
+	"instances":        "the processes that share the database",
+	"leases":           "what each process does",
+	"migrations":       "the versions of the tables",
+	"outbox_shown":     "ids of deliveries and clients",
+	"pause":            "a time",
+	"unattended_calls": "times alone",
 }
 
 // TestErasers_CoverEveryTable checks that each table declares how forgetting handles it.

@@ -242,7 +242,7 @@ func (p *chatChannel) testRequest(t *testing.T, group, yes bool) {
 	}
 	p.say(owner, group, "/yes "+q.ID)
 	if !p.mute {
-		waitUntil(t, mark+": he is told that it is too late", func() bool { return p.saw(q.ID + " is " + state) })
+		waitUntil(t, mark+": he is told that it is too late", func() bool { return p.saw(q.ID + " is already " + state) })
 	}
 	if now := h.findQuestion(q.ID); now.State != state || h.countActions(mark) != times {
 		t.Errorf("%s is %s; the action ran %d times", mark, now.State, h.countActions(mark))
