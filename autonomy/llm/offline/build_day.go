@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"hob/autonomy/llm"
 )
 
 func dayBuilders() map[string]builder {
@@ -51,7 +53,7 @@ func undoLast(w *intentDraft) (plan, bool) {
 		n, ok = map[bool]float64{true: 2, false: 3}[w.hasKeyword("two")], true
 	}
 	if !ok || n == 1 {
-		return w.undoAfterUnknown()
+		return w.undoNewest()
 	}
 	if n != float64(int(n)) || n < 1 || n > 100 {
 		return noPlan()
@@ -59,25 +61,29 @@ func undoLast(w *intentDraft) (plan, bool) {
 	return planCall("undo", map[string]any{"last": int(n)})
 }
 
-// undoAfterUnknown undoes the last action. It asks first if Hob has not understood a later message, because
-// "that" may mean that message.
-func (w *intentDraft) undoAfterUnknown() (plan, bool) {
-	missed := false
-	for n := range recent {
+// undoNewest undoes the last action. If a later turn took none, it asks first, because "undo that" may mean that turn. A
+// bare "undo" after answered questions needs no confirmation.
+func (w *intentDraft) undoNewest() (plan, bool) {
+	doubtful := w.hasKeyword("that") || w.hasKeyword("it") || w.hasKeyword("this")
+	for n := range remembered {
 		x, ok := w.g.talk.exchangeAgo(n)
 		if !ok {
 			break
 		}
 		for _, last := range slices.Backward(x.acts) {
-			if !last.changesRecords() {
-				continue
-			}
-			if !missed {
+			switch {
+			case last.failed && strings.HasPrefix(last.text, llm.WaitingResult): // the action follows after the approval
 				return planCall("undo", nil)
+			case last.failed:
+				doubtful = true
+			case last.lookup, w.g.lex.containsWord("reading-tools", last.tool), slices.Contains(removedKinds, last.tool) && !last.changesRecords():
+			case n == 0 || !doubtful:
+				return planCall("undo", nil)
+			default:
+				return confirmUndo([]pastCall{last}), true
 			}
-			return confirmUndo([]pastCall{last}), true
 		}
-		missed = missed || strings.Contains(x.reply, "so I changed nothing") || strings.Contains(x.reply, "so I logged nothing") || len(x.acts) == 0 && w.g.inDialogue(nil).planRequests(x.own, w.s.now, 0).outcome == unknown
+		doubtful = doubtful || len(x.acts) == 0 || strings.Contains(x.reply, "so I changed nothing")
 	}
 	return planCall("undo", nil)
 }

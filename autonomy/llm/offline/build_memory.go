@@ -300,7 +300,31 @@ func forgetMatching(w *intentDraft) (plan, bool) {
 	if all {
 		return planCall("forget", argsOf("query", bareName(query), "everything", true))
 	}
+	if p, ok := w.forgetRecord(query); ok {
+		return p, true
+	}
 	return planCall("forget", argsOf("query", bareName(query)))
+}
+
+// forgetRecord asks whether "forget the chips" deletes the reminder or the task for chips that the conversation mentioned.
+func (w *intentDraft) forgetRecord(query string) (plan, bool) {
+	words := textnorm.FoldedWords(bareName(query))
+	for n := range recent {
+		x, _ := w.g.talk.exchangeAgo(n)
+		list, _ := x.listItems()
+		for _, it := range slices.Backward(list) {
+			if len(words) == 0 || !hasEveryWord(it.ref, words) {
+				continue
+			}
+			if it.kind != "reminder" && it.kind != "task" {
+				return noPlan()
+			}
+			verb := map[string]string{"reminder": "cancel", "task": "delete"}[it.kind]
+			return planConfirmation("Should I "+verb+" the "+it.kind+" "+quoteText(it.ref)+"?",
+				plan{outcome: act, accounted: true, calls: []call{deleteRecord(record{kind: it.kind}, it.ref)}}), true
+		}
+	}
+	return noPlan()
 }
 
 // forgetFrom erases everything from an unambiguously named source: "file:/a/b", an address, or a

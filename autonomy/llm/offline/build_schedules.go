@@ -246,7 +246,7 @@ func offerEvent(w *intentDraft) (plan, bool) {
 		end--
 	}
 	name := w.eventName(w.s.originalText(c.from, end))
-	if at.to < len(w.s.tokens) && w.s.tokens[at.to].kind == punct { // "haircut on Saturday at 11, costs about 35"
+	if tail != "" && w.s.tokens[at.to].kind == punct { // "haircut on Saturday at 11, costs about 35"
 		next := w.s.firstWord(at.to)
 		if p := w.planInner(tail); p.intent != nil && p.intent.rank >= 0 && p.outcome != unknown || w.g.lex.containsWord("joints", next) || w.g.lex.containsWord("commands", next) || w.g.lex.containsWord("record-verbs", next) || w.g.lex.containsWord("questions", next) || w.g.lex.containsWord("negations", next) {
 			return noPlan()

@@ -87,10 +87,7 @@ func (w *intentDraft) cutPriority(c *capture, d *textDetails) {
 // Tom tomorrow at 9 about the boat".
 func (w *intentDraft) cutInner(c capture, d *textDetails) {
 	sp := d.inner[0]
-	from := sp.from
-	for from > c.from && w.s.lex.containsWord("prepositions", w.s.tokens[from-1].norm) {
-		from--
-	}
+	from := w.s.startOfTime(sp)
 	next := w.s.skipPunctuation(sp.to)
 	if from <= c.from || next >= c.to || w.s.isTied(sp, from) {
 		return

@@ -48,12 +48,14 @@ type grammar struct {
 	build    map[string]builder
 	vocab    map[string]bool // words that are not treated as typos
 	starters map[string]bool // first words of common requests
-	before   []node          // polite phrases and names allowed at the start
-	after    []node          // polite phrases allowed at the end
-	ending   []node          // phrases allowed at the end of a question
-	asking   []node          // polite phrases allowed at the end of a request that began politely
-	remarks  []node          // phrases at the end of a statement that are not part of it
-	edges    []*intent       // phrases that may be at the start or end of free text
+	// requestWords holds the words of requests for reminders and tasks. See findLostWord.
+	requestWords map[string]bool
+	before       []node    // polite phrases and names allowed at the start
+	after        []node    // polite phrases allowed at the end
+	ending       []node    // phrases allowed at the end of a question
+	asking       []node    // polite phrases allowed at the end of a request that began politely
+	remarks      []node    // phrases at the end of a statement that are not part of it
+	edges        []*intent // phrases that may be at the start or end of free text
 
 	languages []*grammar      // the other languages
 	code      string          // code of a language such as "de"; "" for English

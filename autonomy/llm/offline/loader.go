@@ -51,6 +51,7 @@ func loadGrammar(o Options) (*grammar, error) {
 			}
 		}
 	}
+	l.g.requestWords = l.collectRequestWords()
 	if l.g.languages, err = loadLanguages(o); err != nil {
 		return nil, err
 	}
@@ -63,6 +64,21 @@ func loadGrammar(o Options) (*grammar, error) {
 		maps.DeleteFunc(other.signals, func(w string, _ bool) bool { return isDigit(w[0]) })
 	}
 	return l.g, l.checkBuilders()
+}
+
+// collectRequestWords returns the words of requests for reminders and tasks, with the polite phrases around them.
+func (l *loader) collectRequestWords() map[string]bool {
+	out := map[string]bool{}
+	patterns := slices.Concat(l.g.before, l.g.after, l.g.ending, l.g.asking, l.g.remarks)
+	for _, in := range slices.Concat(l.g.intents, l.g.edges) {
+		if strings.HasPrefix(in.name, "reminder.") || strings.HasPrefix(in.name, "task.") || strings.HasPrefix(in.name, "suffix.") || strings.HasPrefix(in.name, "prefix.") {
+			patterns = append(patterns, in.patterns...)
+		}
+	}
+	for _, p := range patterns {
+		addLiterals(p, out)
+	}
+	return out
 }
 
 // checkBuilders finds intents without a builder, and builders without an intent.

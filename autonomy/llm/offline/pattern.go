@@ -99,6 +99,26 @@ func kindOf(name string) slotKind {
 	return slotText
 }
 
+// addLiterals adds the literals of a pattern to a set.
+func addLiterals(n node, set map[string]bool) {
+	var inside []node
+	switch n := n.(type) {
+	case literal:
+		set[string(n)] = true
+	case oneOf:
+		inside = n
+	case series:
+		inside = n
+	case maybe:
+		inside = []node{n.node}
+	case named:
+		inside = []node{n.node}
+	}
+	for _, part := range inside {
+		addLiterals(part, set)
+	}
+}
+
 // compiler converts pattern text to nodes. A macro is compiled once and shared.
 type compiler struct {
 	macros map[string]string

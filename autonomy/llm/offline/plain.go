@@ -138,14 +138,20 @@ func (d *planReview) signInSentence() string {
 			clocks++
 		}
 	}
-	spent, made := d.countCalls("log_expense"), d.countTimed()
+	spent, made, lost := d.countCalls("log_expense"), d.countTimed(), d.findLostWord()
 	switch {
 	case d.movesFurther():
 		return "addition"
 	case d.isFollowUp() && (d.followsMiss() || d.leavesQuestion()):
 		return "miss"
-	case made > 0 && d.followsRefusal():
+	case made+spent > 0 && d.followsRefusal():
 		return "refusal"
+	case made > 0 && d.offersTimes():
+		return "or"
+	case made > 0 && d.splitsName():
+		return "name"
+	case lost != "":
+		return "lost " + lost
 	case d.isLongInterval():
 		return "interval"
 	case d.guessesEvening():
@@ -217,11 +223,19 @@ func (d *planReview) followsMiss() bool {
 	return ok && len(x.acts) == 0 && slices.ContainsFunc([]string{"I did not understand", "I recorded nothing", "I found no ", "I do not know", "I cannot "}, func(head string) bool { return strings.HasPrefix(x.reply, head) })
 }
 
-// followsRefusal reports whether Hob could not use the message before this one as an answer. It may have been a
-// correction: "it's £38 now".
+// followsRefusal reports whether Hob could not use a message about the question that is still open. It may have been a
+// correction of another part: "it's £38 now" after "At what time?".
 func (d *planReview) followsRefusal() bool {
-	x, ok := d.g.talk.exchangeAgo(0)
-	return ok && strings.HasPrefix(x.reply, "I cannot use ") && strings.ContainsAny(x.own, "0123456789")
+	for n := range recent {
+		x, ok := d.g.talk.exchangeAgo(n)
+		if !ok || !strings.HasSuffix(x.reply, "?") || slices.ContainsFunc(x.acts, pastCall.changesRecords) {
+			return false
+		}
+		if strings.HasPrefix(x.reply, "I cannot use ") && strings.ContainsAny(x.own, "0123456789") {
+			return true
+		}
+	}
+	return false
 }
 
 // leavesQuestion reports whether the message changes one record, which it does not name, while a question about another

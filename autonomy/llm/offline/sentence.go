@@ -103,11 +103,12 @@ func (s *sentence) endsName(i int) bool {
 	if i == 0 || !s.lex.containsWord("named-parts", s.tokens[i].norm) {
 		return false
 	}
-	name := strings.TrimRight(s.tokens[i-1].norm, "'’")
-	if name == "" && i > 1 { // "parents' evening"
-		name = s.tokens[i-2].norm
+	name := s.tokens[i-1]
+	if name.kind == punct && i > 1 && (name.norm == "'" || name.norm == "’") && s.tokens[i-2].end == name.start { // "parents' evening"
+		return true
 	}
-	return s.lex.containsWord("part-names", name)
+	owner, owned := strings.CutSuffix(name.norm, "'s") // "Tom's evening", but not "tomorrow's evening"
+	return s.lex.containsWord("part-names", name.norm) || owned && !s.lex.containsWord("time-words", owner) && !s.lex.containsWord("weekdays", owner)
 }
 
 // isShiftName reports whether the tokens [from, to) are a part of the day that only names a shift: "before the night shift".
@@ -279,6 +280,18 @@ func (s *sentence) beginsAt(sp *span, i int) bool {
 	return true
 }
 
+// startOfTime returns the token at which a time and its prepositions begin.
+func (s *sentence) startOfTime(sp *span) int {
+	from := sp.from
+	if from+1 < sp.to && s.isParticle(from) {
+		return from + 1
+	}
+	for from > 0 && s.lex.containsWord("prepositions", s.tokens[from-1].norm) && !s.isParticle(from-1) {
+		from--
+	}
+	return from
+}
+
 // spanEnding returns the time that ends at token end, and the token at which its prepositions, if
 // any, begin. It skips times that belong to the words before them ("the report of Monday").
 func (s *sentence) spanEnding(end int) (*span, int) {
@@ -287,16 +300,7 @@ func (s *sentence) spanEnding(end int) (*span, int) {
 		if sp.to != end {
 			continue
 		}
-		from := sp.from
-		if n := s.tokens[from].norm; (n == "on" || n == "in") && from+1 < sp.to && s.lex.containsWord("prepositions", s.tokens[from+1].norm) {
-			return sp, from + 1 // "turn the heating on at 6"
-		}
-		for from > 0 && s.lex.containsWord("prepositions", s.tokens[from-1].norm) {
-			if n := s.tokens[from-1].norm; (n == "on" || n == "in") && s.lex.containsWord("prepositions", s.tokens[from].norm) {
-				break
-			}
-			from--
-		}
+		from := s.startOfTime(sp)
 		if s.isTied(sp, from) {
 			return nil, 0
 		}

@@ -87,6 +87,7 @@ func (g *grammar) planAll(text string, now time.Time, depth int) plan {
 	}
 	if whole.outcome == unknown && (whole.say == "" || whole.intent != nil && whole.intent.rank == fallbackRank) {
 		if p, ok := g.planWithoutReason(s, depth); ok {
+			p.accounted = true // the reason is not part of a record
 			return p
 		}
 	}

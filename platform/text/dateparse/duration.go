@@ -111,7 +111,7 @@ func (p *parser) parseLengths(i int) []lengthAlt {
 	l, j := calendarLength{}, i
 	for len(out) < 6 {
 		u, n, end, ok := p.parseAmount(j)
-		if !ok {
+		if !ok || u == unitQuarter && l.isSubDaily() { // no "quarter" of a year follows an hour
 			break
 		}
 		l = l.addUnits(n, u)
@@ -132,7 +132,7 @@ type lengthAlt struct {
 	end int
 }
 
-// halfMore reads the "and a half" of "an hour and a half".
+// halfMore reads the "and a half" of "an hour and a half", the "and a quarter" and the "and three quarters".
 func (p *parser) halfMore(l *calendarLength, u unit, i int) int {
 	if p.tokenText(i) != "and" {
 		return i
@@ -141,8 +141,11 @@ func (p *parser) halfMore(l *calendarLength, u unit, i int) int {
 	switch {
 	case p.isWord(j, "half"):
 		*l = l.addUnits(0.5, u)
-	case p.isWord(j, "quarter") && !p.isWord(j+1, "past") && !(p.isWord(j+1, "to") && p.tokenNumber(j+2) >= 0): // "an hour and a quarter to cook it"
+	case p.isWord(j, "quarter") && !p.isWord(j+1, "past") && !(p.isWord(j+1, "to") && len(p.parseCardinal(j+2)) > 0): // "an hour and a quarter to cook it"
 		*l = l.addUnits(0.25, u)
+	case p.isWord(j, "three") && p.isWord(j+1, "quarters") && !p.isWord(j+2, "of"):
+		*l = l.addUnits(0.75, u)
+		j++
 	default:
 		return i
 	}
@@ -210,8 +213,12 @@ func (p *parser) parseQuantities(i int) []quantity {
 		add(12, i+2)
 	case p.isWord(i, "a") && p.isWord(i+1, "quarter") && p.isWord(i+2, "of"):
 		add(0.25, p.skipWord(i+3, "a", "an"))
-	case p.isWord(i, "three") && p.isWord(i+1, "quarters") && p.isWord(i+2, "of"):
-		add(0.75, p.skipWord(i+3, "a", "an"))
+	case p.isWord(i, "quarter") && p.isWord(i+1, "of") && p.isWord(i+2, "a", "an"):
+		add(0.25, i+3)
+	case p.isWord(i, "three"):
+		if j := p.skipWord(i+1, "-"); p.isWord(j, "quarter", "quarters") && p.isWord(j+1, "of") {
+			add(0.75, p.skipWord(j+2, "a", "an"))
+		}
 	}
 	if n := p.tokenNumber(i); n >= 0 && p.isGlued(i+1) && p.isGlued(i+2) && p.tokenNumber(i+2) >= 0 {
 		switch {
@@ -224,10 +231,13 @@ func (p *parser) parseQuantities(i int) []quantity {
 	for _, r := range p.parseCardinal(i) {
 		if p.tokenText(r.end) == "and" {
 			j := p.skipWord(r.end+1, "a")
-			if p.isWord(j, "half") {
+			switch {
+			case p.isWord(j, "half"):
 				add(float64(r.n)+0.5, j+1)
-			} else if p.isWord(j, "quarter") {
+			case p.isWord(j, "quarter"):
 				add(float64(r.n)+0.25, j+1)
+			case p.isWord(j, "three") && p.isWord(j+1, "quarter", "quarters"):
+				add(float64(r.n)+0.75, j+2)
 			}
 		}
 		add(float64(r.n), r.end)

@@ -109,6 +109,11 @@ func testPhrases() map[string][]string {
 		"lengths": {
 			"in 20 minutes | Mon 2026-11-23 10:40 minute",
 			"in an hour and a half | Mon 2026-11-23 11:50 minute",
+			"in an hour and a quarter | Mon 2026-11-23 11:35 minute",
+			"in two hours and three quarters | Mon 2026-11-23 13:05 minute",
+			"in one and three quarter hours | Mon 2026-11-23 12:05 minute",
+			"in three-quarters of an hour | Mon 2026-11-23 11:05 minute",
+			"in quarter of an hour | Mon 2026-11-23 10:35 minute",
 			"in 2h30m | Mon 2026-11-23 12:50 minute",
 			"in 2.5 hours | Mon 2026-11-23 12:50 minute",
 			"in a couple of days | Wed 2026-11-25 10:20 day",
