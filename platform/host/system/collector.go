@@ -3,7 +3,6 @@ package system
 import (
 	"os"
 	"runtime/debug"
-	"sync/atomic"
 )
 
 // Values of GOGC (https://pkg.go.dev/runtime) for a process that is idle most of the time. While it
@@ -14,25 +13,22 @@ const (
 	gogcBusy = 200
 )
 
-var collectorTuned atomic.Bool
-
-// TuneCollector lets CollectOften and CollectRarely control the garbage collector of this process,
-// unless the environment sets GOGC. It begins with CollectOften.
+// TuneCollector prepares the garbage collector of this process for CollectRarely and CollectOften,
+// unless the environment sets GOGC. In other processes, these two change nothing.
 func TuneCollector() {
 	if os.Getenv("GOGC") == "" {
-		collectorTuned.Store(true)
-		CollectOften()
+		debug.SetGCPercent(gogcIdle)
 	}
 }
 
-// CollectOften keeps the heap small. Call it when the process becomes idle.
-func CollectOften() { setCollector(gogcIdle) }
-
 // CollectRarely lets the heap grow further. Call it when the process begins to work.
-func CollectRarely() { setCollector(gogcBusy) }
+func CollectRarely() { swapPercent(gogcIdle, gogcBusy) }
 
-func setCollector(percent int) {
-	if collectorTuned.Load() {
-		debug.SetGCPercent(percent)
+// CollectOften keeps the heap small. Call it when the process becomes idle.
+func CollectOften() { swapPercent(gogcBusy, gogcIdle) }
+
+func swapPercent(from, to int) {
+	if was := debug.SetGCPercent(to); was != from {
+		debug.SetGCPercent(was)
 	}
 }
