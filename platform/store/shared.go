@@ -476,31 +476,3 @@ func (s *Store) endShared(err error) {
 		s.dropConn()
 	}
 }
-
-// resolveCommit returns the outcome of a commit whose connection was lost.
-func (s *Store) resolveCommit(ctx context.Context, err error) error {
-	p := s.shared
-	s.dropConn()
-	ctx, cancel := context.WithTimeout(ctx, 2*p.lease+time.Second)
-	defer cancel()
-	for {
-		c, cerr := s.w.Conn(ctx)
-		if cerr == nil {
-			committed := false
-			if cerr = c.Raw(func(k any) (err error) {
-				committed, err = k.(*postgres.Conn).Committed(ctx, p.writer, p.token)
-				return err
-			}); cerr == nil {
-				s.conn = c
-				if committed {
-					return nil
-				}
-				return err
-			}
-			_ = c.Close()
-		}
-		if retry.Sleep(ctx, 200*time.Millisecond) != nil {
-			return fmt.Errorf("%w (%w)", ErrUnknown, err)
-		}
-	}
-}

@@ -6,8 +6,10 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
 	"hob/platform/failpoint"
+	"hob/platform/retry"
 	"hob/platform/store/postgres"
 )
 
@@ -353,4 +355,32 @@ func (j *writeJob) callFunc() (err error) {
 func (j *writeJob) finishJob(err error) {
 	j.err = err
 	close(j.done)
+}
+
+// resolveCommit returns the outcome of a commit whose connection was lost.
+func (s *Store) resolveCommit(ctx context.Context, err error) error {
+	p := s.shared
+	s.dropConn()
+	ctx, cancel := context.WithTimeout(ctx, 2*p.lease+time.Second)
+	defer cancel()
+	for {
+		c, cerr := s.w.Conn(ctx)
+		if cerr == nil {
+			committed := false
+			if cerr = c.Raw(func(k any) (err error) {
+				committed, err = k.(*postgres.Conn).Committed(ctx, p.writer, p.token)
+				return err
+			}); cerr == nil {
+				s.conn = c
+				if committed {
+					return nil
+				}
+				return err
+			}
+			_ = c.Close()
+		}
+		if retry.Sleep(ctx, 200*time.Millisecond) != nil {
+			return fmt.Errorf("%w (%w)", ErrUnknown, err)
+		}
+	}
 }

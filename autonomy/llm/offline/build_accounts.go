@@ -480,26 +480,3 @@ func deleteEvent(w *intentDraft) (plan, bool) {
 	}
 	return planCall("delete_calendar_event", args)
 }
-
-// answerContact answers from what the user told Hob, and from the address books if there are any.
-func (w *intentDraft) answerContact(q factQuestion, results []done) plan {
-	var parts []string
-	for _, d := range results {
-		switch {
-		case d.result == nil || d.result.Error && isUnconnected(d):
-		case d.result.Error:
-			parts = append(parts, formatFailure(d.result.Text))
-		case d.name == "recall":
-			p := plan{pick: func(facts []string) []string { return q.selectAnswers(facts, w.g) }}
-			if text := p.selectFacts(d.result.Text); !foundNothing(text) {
-				parts = append(parts, formatRecalled(text, p))
-			}
-		case !foundNothing(d.result.Text):
-			parts = append(parts, d.result.Text)
-		}
-	}
-	if len(parts) == 0 {
-		return plan{outcome: unknown, say: w.g.replyText("not-told", "{words}", quoteText(w.s.text))}
-	}
-	return plan{outcome: chat, say: strings.Join(parts, "\n\n")}
-}

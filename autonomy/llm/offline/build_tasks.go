@@ -443,14 +443,6 @@ func (w *intentDraft) editNamed(name string, edit func(item) (plan, bool)) (plan
 	}, calls[:2]...)
 }
 
-// fullLine returns the line of a record as its tool lists it.
-func (r record) fullLine() string {
-	if r.kind == "task" && r.details != "" {
-		return r.title + " (" + r.details + ")"
-	}
-	return r.showLine()
-}
-
 // cancelNamed handles "cancel the dentist", which may be a reminder or a task.
 func cancelNamed(w *intentDraft) (plan, bool) {
 	name := thingName(w.slotString("text"))

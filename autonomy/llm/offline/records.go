@@ -290,3 +290,11 @@ func (g *grammar) recordWords(name string) []string {
 	}
 	return specific
 }
+
+// fullLine returns the line of a record as its tool lists it.
+func (r record) fullLine() string {
+	if r.kind == "task" && r.details != "" {
+		return r.title + " (" + r.details + ")"
+	}
+	return r.showLine()
+}
