@@ -13,6 +13,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"math/big"
 	"net"
@@ -163,12 +164,17 @@ func (d *Dovecot) appendMail(c *imapclient.Client, folder, mail string, came tim
 	}
 }
 
-// Create creates a folder.
+// Create creates a folder. Dovecot answers ALREADYEXISTS when a second session selects the folder
+// while it is created; the folder exists then, so Create accepts that answer.
 func (d *Dovecot) Create(name, folder string) {
 	d.t.Helper()
 	c := d.dialClient(name)
 	defer func() { _ = c.Close() }()
-	if err := c.Create(folder, nil).Wait(); err != nil {
+	err := c.Create(folder, nil).Wait()
+	if refused, ok := errors.AsType[*imap.Error](err); ok && refused.Code == imap.ResponseCodeAlreadyExists {
+		return
+	}
+	if err != nil {
 		d.t.Fatal(err)
 	}
 }
