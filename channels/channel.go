@@ -227,8 +227,8 @@ type Receipt struct {
 
 // Channel is one connection to a messaging platform. Run receives messages until ctx ends and
 // passes each to r; it returns nil only after ctx has ended. Send sends one delivery. It may be
-// called concurrently with Run but not with itself. An error that the manager should act on is an
-// *Error; other errors count as temporary.
+// called concurrently with Run, but with itself only for different chats and up to Limits.Parallel. An error
+// that the manager should act on is an *Error; other errors count as temporary.
 type Channel interface {
 	Run(ctx context.Context, r Receiver) error
 	Send(ctx context.Context, d Delivery) (Receipt, error)
@@ -261,6 +261,9 @@ type Limits struct {
 	UTF16 bool
 	// PerMinute is the maximum number of messages per minute.
 	PerMinute int
+	// Parallel is the number of messages that Send can send at the same time, to different chats; 0 means 1. A
+	// channel with PerMinute sends one at a time.
+	Parallel int
 	// MaxFile is the maximum file size in bytes; 0 means no files. See Attacher.
 	MaxFile int64
 	// Debounce is how long a message waits for the next one from the same person, so that several

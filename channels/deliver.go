@@ -1,11 +1,13 @@
 package channels
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
 	"os"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -25,7 +27,9 @@ const (
 	repeatedMark = "(possibly repeated) "
 )
 
-// deliverer sends the messages of one channel in sequence. It is used by a single goroutine.
+// deliverer sends the messages of one channel: one after the other in each chat, and up to parallel messages to
+// different chats at the same time. Only the goroutine of runDeliveries uses the fields without a comment on
+// concurrency that change.
 type deliverer struct {
 	name    string
 	ch      Channel
@@ -46,12 +50,18 @@ type deliverer struct {
 	held    func(time.Time) // reports the time until which the platform must not be called
 	rate    rateWindow
 	guests  rateWindow // the part of the rate limit reserved for guests
-	paused  time.Time  // the platform must not be called before this time
-	tries   map[string]*retryState
-	empty   int // number of consecutive claims that returned no rows
+	empty   int        // number of consecutive claims that returned no rows
+
+	parallel int
+	running  int        // number of sends whose results were not read from ended yet
+	ended    chan error // the results of the sends
+
+	mu     sync.Mutex // guards the following fields
+	paused time.Time  // the platform must not be called before this time
+	tries  map[string]*retryState
 }
 
-// retryState is the in-memory state of an undelivered message.
+// retryState is the in-memory state of an undelivered message. Only the send of the message uses it.
 type retryState struct {
 	parts    []string
 	of       int // number of text parts; an additional part reports files
@@ -81,35 +91,42 @@ func (m *Manager) newDeliverer(name string, ch Channel) *deliverer {
 	_, d.attach = ch.(Attacher)
 	lim := channelLimits(ch)
 	d.limit, d.utf16, d.rate.n, d.maxFile = lim.MaxText, lim.UTF16, lim.PerMinute, lim.MaxFile
+	d.parallel = max(1, lim.Parallel)
 	if lim.PerMinute > 0 {
 		d.guests.n = max(1, lim.PerMinute/2)
+		d.parallel = 1 // the rate windows belong to one send
 	}
 	return d
 }
 
-// runDeliveries requeues deliveries that a crash interrupted and then delivers until ctx ends.
+// runDeliveries requeues deliveries that a crash interrupted and then delivers until ctx ends. A claim returns
+// no message of a chat in which one is being sent, so each chat keeps its order. runDeliveries returns when all
+// sends have ended. An error means that the channel cannot continue.
 func (d *deliverer) runDeliveries(ctx context.Context) error {
 	if err := d.requeueInFlight(ctx); err != nil {
 		return err
 	}
+	d.running, d.ended = 0, make(chan error, d.parallel)
+	var sends sync.WaitGroup
+	defer sends.Wait()
 	for {
 		wake := d.out.Wake(d.name) // before rows are claimed, so that no wake-up is missed
 		if !d.waitUntilReady(ctx) {
 			return nil
 		}
-		rows, err := d.out.ClaimDeliveries(ctx, d.name, 1)
+		rows, err := d.out.ClaimDeliveries(ctx, d.name, d.parallel-d.running)
 		if err != nil {
 			return fmt.Errorf("claim deliveries: %w", err)
 		}
 		for _, row := range rows {
-			if err := d.deliverRow(ctx, row); err != nil {
-				return err
-			}
+			d.running++
+			sends.Go(func() { d.ended <- recoverPanic(func() error { return d.deliverRow(ctx, row) }) })
 		}
 		if len(rows) > 0 {
 			d.empty = 0
-		} else if !d.waitForWork(ctx, wake) {
-			return nil
+		}
+		if again, err := d.waitForWork(ctx, wake); err != nil || !again {
+			return err
 		}
 	}
 }
@@ -122,7 +139,7 @@ func (d *deliverer) requeueInFlight(ctx context.Context) error {
 		return fmt.Errorf("find interrupted deliveries: %w", err)
 	}
 	for _, row := range rows {
-		t := d.tries[row.ID] // the state is known if only this goroutine was restarted
+		t := d.retryStateOf(row.ID) // the state is known if only this goroutine was restarted
 		unsure := !d.dedupes && (t == nil || t.unsure || t.sent > 0)
 		if err := d.out.Retry(ctx, row.ID, time.Now(), "interrupted while it was being sent", unsure); err != nil {
 			return fmt.Errorf("requeue an interrupted delivery: %w", err)
@@ -131,39 +148,68 @@ func (d *deliverer) requeueInFlight(ctx context.Context) error {
 	return nil
 }
 
+func (d *deliverer) retryStateOf(id string) *retryState {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.tries[id]
+}
+
 // waitUntilReady waits until the platform may be called again.
 func (d *deliverer) waitUntilReady(ctx context.Context) bool {
 	now := time.Now()
-	wait := max(d.paused.Sub(now), d.rate.waitTime(now))
+	d.mu.Lock()
+	wait := d.paused.Sub(now)
+	d.mu.Unlock()
+	wait = max(wait, d.rate.waitTime(now))
 	if wait > 0 {
 		d.held(now.Add(wait))
 	}
 	return retry.Sleep(ctx, wait) == nil
 }
 
-// waitForWork waits for a wake-up or the time at which the next row is due.
-func (d *deliverer) waitForWork(ctx context.Context, wake <-chan struct{}) bool {
-	at, ok, err := d.out.NextDelivery(ctx, d.name)
-	if err != nil {
-		d.log.Warn("finding the next delivery failed", "error", err)
-		at, ok = time.Now().Add(backoff().Delay(5)), true
-	}
+// waitForWork waits until a send has ended, for a wake-up, or for the time at which the next row is due. It
+// returns false if ctx has ended, and an error if a send found that the channel cannot continue.
+func (d *deliverer) waitForWork(ctx context.Context, wake <-chan struct{}) (again bool, err error) {
 	var due <-chan time.Time
-	if ok {
-		// A due row that cannot be claimed must not cause a busy loop.
-		t := time.NewTimer(max(time.Until(at), retry.Backoff{First: time.Millisecond, Max: time.Second}.Delay(d.empty+1)))
-		defer t.Stop()
-		due = t.C
+	if d.running == d.parallel {
+		wake = nil // nothing can be claimed before a send has ended
+	} else {
+		at, ok, err := d.out.NextDelivery(ctx, d.name)
+		if err != nil {
+			d.log.Warn("finding the next delivery failed", "error", err)
+			at, ok = time.Now().Add(backoff().Delay(5)), true
+		}
+		if ok {
+			// A due row that cannot be claimed must not cause a busy loop.
+			t := time.NewTimer(max(time.Until(at), retry.Backoff{First: time.Millisecond, Max: time.Second}.Delay(d.empty+1)))
+			defer t.Stop()
+			due = t.C
+		}
+		d.empty++
 	}
-	d.empty++
 	select {
 	case <-ctx.Done():
-		return false
+		return false, nil
+	case err := <-d.ended:
+		return true, d.noteEnds(err)
 	case <-wake:
 		d.empty = 0
 	case <-due:
 	}
-	return true
+	return true, nil
+}
+
+// noteEnds notes the end of a send and of all others that have ended by now, so that one claim fills all their
+// places. It returns the first error.
+func (d *deliverer) noteEnds(err error) error {
+	for d.running--; ; d.running-- {
+		select {
+		case other := <-d.ended:
+			err = cmp.Or(err, other)
+		default:
+			return err
+		}
+	}
 }
 
 // deliverRow sends one delivery. An error means that the channel cannot continue.
@@ -172,11 +218,13 @@ func (d *deliverer) deliverRow(ctx context.Context, row Delivery) (err error) {
 	if row.Files, left = d.splitFiles(row.Files); left != "" {
 		row.Text = strings.TrimSpace(row.Text + "\n" + left)
 	}
-	t := d.tries[row.ID]
+	t := d.retryStateOf(row.ID)
 	if t == nil {
 		t = &retryState{parts: d.splitText(row), unsure: row.MaybeRepeated && !d.dedupes}
 		t.of = len(t.parts)
+		d.mu.Lock()
 		d.tries[row.ID] = t
+		d.mu.Unlock()
 	}
 	if f, ok := parseDraftDelivery(row.Draft); ok {
 		if row.Draft, err = d.findDraft(ctx, row, f); err != nil {
@@ -209,10 +257,16 @@ func (d *deliverer) deliverRow(ctx context.Context, row Delivery) (err error) {
 	}
 	err = d.recordOutcome(ctx, "delivered", func(ctx context.Context) error { return d.out.Delivered(ctx, row.ID, r) })
 	if err == nil {
-		delete(d.tries, row.ID)
+		d.forgetTries(row.ID)
 		d.sent()
 	}
 	return err
+}
+
+func (d *deliverer) forgetTries(id string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.tries, id)
 }
 
 // findDraft finds the draft of an answer whose message id was never confirmed. It returns "" if

@@ -44,7 +44,9 @@ func (d *deliverer) handleFailure(ctx context.Context, row Delivery, t *retrySta
 				at = last
 			}
 		}
+		d.mu.Lock()
 		d.paused = at
+		d.mu.Unlock()
 		if d.isGivenUp(row, now) {
 			return d.giveUp(ctx, row, briefError(err))
 		}
@@ -76,7 +78,7 @@ func (d *deliverer) putBack(ctx context.Context, row Delivery, t *retryState, at
 }
 
 func (d *deliverer) giveUp(ctx context.Context, row Delivery, why string) error {
-	delete(d.tries, row.ID)
+	d.forgetTries(row.ID)
 	return d.recordOutcome(ctx, "given up", func(ctx context.Context) error { return d.out.DeadLetter(ctx, row.ID, why) })
 }
 

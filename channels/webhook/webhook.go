@@ -116,6 +116,13 @@ func (c *Channel) connectAddress(address string, network *safehttp.Client) error
 // Dedupes implements channels.Deduper.
 func (*Channel) Dedupes() {}
 
+// parallelPosts is the number of posts in progress. A receiver that needs 1 s for each message would otherwise
+// hold up the answers in all other chats.
+const parallelPosts = 8
+
+// Limits implements channels.Limiter.
+func (*Channel) Limits() channels.Limits { return channels.Limits{Parallel: parallelPosts} }
+
 // Allow implements channels.Allower.
 func (c *Channel) Allow() []string { return c.allow }
 
