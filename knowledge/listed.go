@@ -1,6 +1,7 @@
 package knowledge
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -67,15 +68,21 @@ func (b *Base) WithdrawTx(tx *store.Tx, id, by string, now time.Time) (bool, err
 	return true, b.retireTx(tx, f, by, now)
 }
 
-// FileEditTool is the name under which the user's edits of USER.md and MEMORY.md are in the journal.
-// The tool cannot be called.
-const FileEditTool = "edit_memory_files"
+// FileEditTool is the name under which the user's edits of USER.md and MEMORY.md are in the journal, and
+// StatementEditTool that of the commands that change a statement about the user. No model can call them.
+const (
+	FileEditTool      = "edit_memory_files"
+	StatementEditTool = "edit_statement"
+)
 
-// FileEdit lists the changes of an edit of USER.md or MEMORY.md. It has only ids, so that the undo
-// journal keeps no text of a forgotten fact.
+// FileEdit lists the changes of an edit of USER.md or MEMORY.md. It has only ids of facts, so that the
+// undo journal keeps no text of a forgotten fact.
 type FileEdit struct {
 	Added   []string        `json:"added,omitempty"`
 	Removed []WithdrawnFact `json:"removed,omitempty"`
+	// Statements are the changes of the user's statements (learn.StatementChange), oldest first. They
+	// contain text. Forgetting it makes the edit permanent.
+	Statements []json.RawMessage `json:"statements,omitempty"`
 }
 
 // WithdrawnFact is a fact that the user removed, and the time of that in milliseconds since 1970.

@@ -15,6 +15,7 @@ import (
 	"hob/autonomy/mind/goals"
 	"hob/autonomy/mind/learn"
 	"hob/autonomy/mind/reconcile"
+	"hob/knowledge"
 	"hob/platform/store"
 	"hob/platform/text/settings"
 	"hob/platform/text/sorting"
@@ -113,9 +114,19 @@ func (sv *Service) UserEntries(ctx context.Context) ([]api.UserEntry, error) {
 	return ConvertEach(list, apiUserEntry), Classify(err)
 }
 
-// ChangeUserEntry implements api.Learned. It deletes a retired entry, because nothing refers to it.
+// ChangeUserEntry implements api.Learned. It deletes a retired entry, because nothing refers to it. The
+// change of a statement can be undone.
 func (sv *Service) ChangeUserEntry(ctx context.Context, id string, c api.LearnedChange) (api.UserEntry, error) {
-	e, err := sv.o.Learner.ChangeUser(ctx, id, learn.Change{Text: c.Text, Delete: c.Delete || c.Retire})
+	var e learn.Entry
+	err := sv.o.Store.Write(ctx, func(tx *store.Tx) error {
+		var change learn.StatementChange
+		var err error
+		if e, change, err = sv.o.Learner.ChangeUserTx(tx, id, learn.Change{Text: c.Text, Delete: c.Delete || c.Retire}); err != nil || len(change.Removed) == 0 {
+			return err
+		}
+		was := "“" + change.Removed[0].Text + "”"
+		return sv.o.Undo.JournalCommandTx(tx, knowledge.StatementEditTool, "Changed what Hob knows about you: "+was+".", tools.NewUndo("restore "+was, change))
+	})
 	return api.UserEntry(e), Classify(err)
 }
 

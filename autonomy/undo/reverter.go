@@ -289,8 +289,12 @@ type Action struct {
 // Journal records a command by the owner, such as a configuration change, so that it can be undone
 // like Hob's own actions. tool is one of Options.Acts.
 func (rv *Reverter) Journal(ctx context.Context, tool, text string, undo *tools.Undo) error {
-	a := Action{Event: bus.NewID(), Number: 1, Tool: tool, Text: text, Source: "cli", Actor: "owner", Rule: "the owner's own command", Undo: undo}
-	return rv.o.Store.Write(ctx, func(tx *store.Tx) error { return rv.JournalTx(tx, a) })
+	return rv.o.Store.Write(ctx, func(tx *store.Tx) error { return rv.JournalCommandTx(tx, tool, text, undo) })
+}
+
+// JournalCommandTx records a command, as Journal does, in the transaction that performs it.
+func (rv *Reverter) JournalCommandTx(tx *store.Tx, tool, text string, undo *tools.Undo) error {
+	return rv.JournalTx(tx, Action{Event: bus.NewID(), Number: 1, Tool: tool, Text: text, Source: "cli", Actor: "owner", Rule: "the owner's own command", Undo: undo})
 }
 
 // JournalTx records an action that the same transaction performs, so that it can be undone.

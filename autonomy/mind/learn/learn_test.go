@@ -86,6 +86,15 @@ func (w *learnFixture) endMessages(texts ...string) {
 	}
 }
 
+func (w *learnFixture) changeUser(id string, c Change) (change StatementChange, err error) {
+	w.t.Helper()
+	err = w.st.Write(context.Background(), func(tx *store.Tx) (err error) {
+		_, change, err = w.l.ChangeUserTx(tx, id, c)
+		return err
+	})
+	return change, err
+}
+
 func (w *learnFixture) listLessons(all bool) []Lesson {
 	w.t.Helper()
 	list, err := w.l.Lessons(context.Background(), all)
@@ -465,20 +474,20 @@ func TestProfileLine(t *testing.T) {
 	}
 	for _, e := range user {
 		if e.SaidBy == "owner" && e.What == "name" {
-			if _, err := w.l.ChangeUser(t.Context(), e.ID, Change{Text: "Call me Moritz"}); err != nil {
+			if _, err := w.changeUser(e.ID, Change{Text: "Call me Moritz"}); err != nil {
 				t.Fatal(err)
 			}
 			continue
 		}
-		if _, err := w.l.ChangeUser(t.Context(), e.ID, Change{Delete: true}); err != nil {
-			t.Errorf("%s: ChangeUser = %v, want nil", e.ID, err)
+		if _, err := w.changeUser(e.ID, Change{Delete: true}); err != nil {
+			t.Errorf("%s: ChangeUserTx = %v, want nil", e.ID, err)
 		}
 	}
 	left, err := w.l.User(t.Context())
 	if err != nil || len(left) != 1 || left[0].Text != "Call me Moritz" || left[0].SaidBy != "edit" {
 		t.Errorf("User = %+v %v", left, err)
 	}
-	if _, err := w.l.ChangeUser(t.Context(), "language:xx", Change{Delete: true}); err == nil {
+	if _, err := w.changeUser("language:xx", Change{Delete: true}); err == nil {
 		t.Error("deletion of a missing entry succeeded")
 	}
 }

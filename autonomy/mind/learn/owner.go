@@ -14,14 +14,14 @@ import (
 
 // Preference is a statement by the owner about how Hob should work.
 type Preference struct {
-	ID      string
-	Key     string // name, language, like, dislike, or note
-	Text    string // in the owner's words
-	SaidBy  string // "owner" for a message, "edit" for an entry edited by hand
-	Event   string
-	Session string
-	Channel string
-	At      time.Time
+	ID      string    `json:"id"`
+	Key     string    `json:"key"`     // name, language, like, dislike, or note
+	Text    string    `json:"text"`    // in the owner's words
+	SaidBy  string    `json:"said_by"` // "owner" for a message, "edit" for an entry edited by hand
+	Event   string    `json:"event,omitempty"`
+	Session string    `json:"session,omitempty"`
+	Channel string    `json:"channel,omitempty"`
+	At      time.Time `json:"at"`
 	cue     string
 }
 
@@ -62,18 +62,18 @@ func (l *Learner) preferTx(tx *store.Tx, t analyzedTurn) error {
 			ID: shortid.New("p"), Key: s.means, Text: textnorm.Ellipsize(s.text, maxLesson), SaidBy: "owner", Event: t.Event, Session: t.Session, Channel: t.Channel,
 			At: t.At, cue: strings.Join(subjectCues(s.text), " "),
 		}
-		if err := l.wishTx(tx, p); err != nil {
+		if _, err := l.wishTx(tx, p); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// wishTx stores a preference and replaces the preferences that it corrects.
-func (l *Learner) wishTx(tx *store.Tx, p Preference) error {
+// wishTx stores a preference and replaces the preferences that it corrects, which it returns.
+func (l *Learner) wishTx(tx *store.Tx, p Preference) (replaced []Preference, err error) {
 	list, err := preferencesOf(tx, "")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, old := range list {
 		same := old.ID == p.ID || p.isSingle() && old.Key == p.Key ||
@@ -82,17 +82,25 @@ func (l *Learner) wishTx(tx *store.Tx, p Preference) error {
 			continue
 		}
 		if _, err := tx.Exec(`DELETE FROM user_preferences WHERE id = ?`, old.ID); err != nil {
-			return fmt.Errorf("learn: store preference: %w", err)
+			return nil, fmt.Errorf("learn: store preference: %w", err)
 		}
+		replaced = append(replaced, old)
 	}
+	if err := l.insertWishTx(tx, p); err != nil {
+		return nil, err
+	}
+	if _, err := tx.Exec(`DELETE FROM user_preferences WHERE id IN (SELECT id FROM user_preferences ORDER BY at DESC, id LIMIT -1 OFFSET ?)`, maxPreferences); err != nil {
+		return nil, fmt.Errorf("learn: store preference: %w", err)
+	}
+	return replaced, nil
+}
+
+func (l *Learner) insertWishTx(tx *store.Tx, p Preference) error {
 	if _, err := tx.Exec(`INSERT INTO user_preferences (id, key, text, cue, said_by, event, session, channel, at) VALUES (?,?,?,?,?,?,?,?,?)`,
 		p.ID, p.Key, p.Text, p.cue, p.SaidBy, p.Event, p.Session, p.Channel, store.Millis(p.At)); err != nil {
 		return fmt.Errorf("learn: store preference: %w", err)
 	}
 	l.changedTx(tx)
-	if _, err := tx.Exec(`DELETE FROM user_preferences WHERE id IN (SELECT id FROM user_preferences ORDER BY at DESC, id LIMIT -1 OFFSET ?)`, maxPreferences); err != nil {
-		return fmt.Errorf("learn: store preference: %w", err)
-	}
 	return nil
 }
 

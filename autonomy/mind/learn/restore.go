@@ -104,5 +104,6 @@ func (l *Learner) RestorePreferenceTx(tx *store.Tx, raw json.RawMessage) (bool, 
 			return false, nil // a newer statement exists
 		}
 	}
-	return true, l.wishTx(tx, p)
+	_, err = l.wishTx(tx, p)
+	return err == nil, err
 }

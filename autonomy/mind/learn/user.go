@@ -2,12 +2,14 @@ package learn
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"hob/platform/store"
+	"hob/platform/text/shortid"
 	"hob/platform/text/sorting"
 	"hob/platform/text/textnorm"
 )
@@ -134,31 +136,31 @@ func topIndexes(n []int, limit int) []int {
 	return at
 }
 
-// ChangeUser deletes an entry or edits a preference, and returns the new entry. Counts can only be
-// deleted. They then restart at zero.
-func (l *Learner) ChangeUser(ctx context.Context, id string, c Change) (Entry, error) {
-	var e Entry
-	err := l.o.Store.Write(ctx, func(tx *store.Tx) (err error) {
-		e, err = l.ChangeUserTx(tx, id, c)
-		return err
-	})
-	return e, err
-}
-
 // Statements returns the statements of the owner, newest first.
 func (l *Learner) Statements(q store.Querier) ([]Preference, error) { return preferencesOf(q, "") }
 
-// ChangeUserTx deletes an entry or edits a preference in a transaction, as ChangeUser does.
-func (l *Learner) ChangeUserTx(tx *store.Tx, id string, c Change) (Entry, error) {
+// StatementChange records a change of the owner's statements, so that it can be undone.
+type StatementChange struct {
+	Removed []Preference `json:"removed,omitempty"`
+	// Added is the id of the statement that was stored, or "", and At its time in milliseconds since 1970.
+	Added string `json:"added,omitempty"`
+	At    int64  `json:"at,omitempty"`
+}
+
+// Empty reports whether nothing was changed that could be undone.
+func (c StatementChange) Empty() bool { return c.Added == "" && len(c.Removed) == 0 }
+
+// ChangeUserTx deletes an entry or edits a preference, and returns the new entry. Counts can only be
+// deleted. They then restart at zero, and the change is empty.
+func (l *Learner) ChangeUserTx(tx *store.Tx, id string, c Change) (Entry, StatementChange, error) {
 	list, err := preferencesOf(tx, id)
 	if err != nil {
-		return Entry{}, err
+		return Entry{}, StatementChange{}, err
 	}
 	if len(list) == 1 && !c.Delete {
 		p := list[0]
-		p.Text, p.SaidBy, p.At = textnorm.Ellipsize(strings.ToValidUTF8(c.Text, "\uFFFD"), maxLesson), "edit", store.Time(store.Millis(time.Now()))
-		p.cue = strings.Join(subjectCues(p.Text), " ")
-		return p.asEntry(), l.wishTx(tx, p)
+		p.Text = c.Text
+		return l.editWishTx(tx, p)
 	}
 	what, name, _ := strings.Cut(id, ":")
 	for _, statement := range []struct {
@@ -174,12 +176,75 @@ func (l *Learner) ChangeUserTx(tx *store.Tx, id string, c Change) (Entry, error)
 		}
 		res, err := tx.Exec(statement.sql, statement.args...)
 		if err != nil {
-			return Entry{}, fmt.Errorf("learn: delete an entry: %w", err)
+			return Entry{}, StatementChange{}, fmt.Errorf("learn: delete an entry: %w", err)
 		}
 		if n, err := res.RowsAffected(); err != nil || n > 0 {
 			l.changedTx(tx)
-			return Entry{ID: id}, err
+			return Entry{ID: id}, StatementChange{Removed: list}, err
 		}
 	}
-	return Entry{}, fmt.Errorf("%s: %w", textnorm.Ellipsize(id, 60), ErrNotFound)
+	return Entry{}, StatementChange{}, fmt.Errorf("%s: %w", textnorm.Ellipsize(id, 60), ErrNotFound)
+}
+
+// StateTx stores a text that the owner wrote about themselves elsewhere than in a message. The change is
+// empty if the text is no statement of the kinds that Study recognizes, or is already known.
+func (l *Learner) StateTx(tx *store.Tx, text string) (StatementChange, error) {
+	said := ownSentences(text)
+	if len(said) != 1 {
+		return StatementChange{}, nil
+	}
+	key := l.preferences.matchSentence(said[0])
+	if key == "" {
+		return StatementChange{}, nil
+	}
+	known, err := preferencesOf(tx, "")
+	if err != nil || slices.ContainsFunc(known, func(p Preference) bool { return textnorm.EqualFolded(p.Text, text) }) {
+		return StatementChange{}, err
+	}
+	_, change, err := l.editWishTx(tx, Preference{ID: shortid.New("p"), Key: key, Text: text})
+	return change, err
+}
+
+// editWishTx stores a preference that the owner wrote by hand.
+func (l *Learner) editWishTx(tx *store.Tx, p Preference) (Entry, StatementChange, error) {
+	p.Text, p.SaidBy, p.At = textnorm.Ellipsize(strings.ToValidUTF8(p.Text, "\uFFFD"), maxLesson), "edit", store.Time(store.Millis(time.Now()))
+	p.cue = strings.Join(subjectCues(p.Text), " ")
+	replaced, err := l.wishTx(tx, p)
+	return p.asEntry(), StatementChange{Removed: replaced, Added: p.ID, At: store.Millis(p.At)}, err
+}
+
+// RevertStatementTx undoes a change of the owner's statements, which is a StatementChange in JSON. It
+// reports false, and changes nothing, if one of the statements was changed or deleted since.
+func (l *Learner) RevertStatementTx(tx *store.Tx, change json.RawMessage) (bool, error) {
+	var c StatementChange
+	if err := json.Unmarshal(change, &c); err != nil {
+		return false, fmt.Errorf("learn: undo: %w", err)
+	}
+	known, err := preferencesOf(tx, "")
+	if err != nil {
+		return false, err
+	}
+	at := slices.IndexFunc(known, func(p Preference) bool { return p.ID == c.Added && store.Millis(p.At) == c.At })
+	if c.Added != "" && at < 0 {
+		return false, nil
+	}
+	if at >= 0 {
+		if _, err := tx.Exec(`DELETE FROM user_preferences WHERE id = ?`, c.Added); err != nil {
+			return false, fmt.Errorf("learn: undo: %w", err)
+		}
+		known = slices.Delete(known, at, at+1)
+		l.changedTx(tx)
+	}
+	reverted := c.Added != ""
+	for _, p := range c.Removed {
+		if slices.ContainsFunc(known, func(o Preference) bool { return o.ID == p.ID || p.isSingle() && o.Key == p.Key || o.Text == p.Text }) {
+			continue // you said it again since
+		}
+		p.cue = strings.Join(subjectCues(p.Text), " ")
+		if err := l.insertWishTx(tx, p); err != nil {
+			return false, err
+		}
+		reverted = true
+	}
+	return reverted, nil
 }

@@ -81,11 +81,12 @@ type comparison struct {
 	files []*syncedFile
 	now   time.Time
 
-	added   int
-	changed int
-	more    bool // some new lines were left for the next transaction
-	edit    knowledge.FileEdit
-	hidden  map[string]*knowledge.Fact // untrusted facts with hidden characters, by their visible words; see knownFact
+	added      int
+	changed    int
+	statements int  // changes of statements that are not facts, too
+	more       bool // some new lines were left for the next transaction
+	edit       knowledge.FileEdit
+	hidden     map[string]*knowledge.Fact // untrusted facts with hidden characters, by their visible words; see knownFact
 }
 
 func (c *comparison) compareFiles() error {
@@ -299,7 +300,8 @@ func (c *comparison) adoptItem(f *syncedFile, item, n int) (err error) {
 	}
 	if old != nil && isStatement(old.ID) {
 		f.facts[item] = old.ID
-		return c.changeStatement(old.ID, e.Text)
+		c.statements++
+		return c.changeStatement(f, old.ID, e.Text)
 	}
 	r, err := c.s.o.Base.RememberTx(c.tx, c.newFact(f, e, old))
 	switch {
@@ -315,14 +317,16 @@ func (c *comparison) adoptItem(f *syncedFile, item, n int) (err error) {
 	f.edited = true
 	c.added++
 	c.edit.Added = append(c.edit.Added, r.Fact.ID)
-	if old == nil {
-		return nil
+	if old != nil {
+		c.changed++
+		if _, err = c.s.o.Base.WithdrawTx(c.tx, old.ID, r.Fact.ID, r.Fact.CreatedAt); err != nil {
+			return err
+		}
+		if err := c.changeSameStatement(f, *old, e.Text); err != nil {
+			return err
+		}
 	}
-	c.changed++
-	if _, err = c.s.o.Base.WithdrawTx(c.tx, old.ID, r.Fact.ID, r.Fact.CreatedAt); err != nil {
-		return err
-	}
-	return c.changeSameStatement(*old, e.Text)
+	return c.addStatement(f, e)
 }
 
 // knownFact returns the valid fact that a line states, or nil. A line has no hidden characters, so an
@@ -394,12 +398,13 @@ func (c *comparison) withdrawMissing(f *syncedFile, missing []int) error {
 			continue
 		}
 		if isStatement(id) {
-			if err := c.changeStatement(id, ""); err != nil {
+			c.statements++
+			if err := c.changeStatement(f, id, ""); err != nil {
 				return err
 			}
 			continue
 		}
-		if err := c.changeSameStatement(*old, ""); err != nil {
+		if err := c.changeSameStatement(f, *old, ""); err != nil {
 			return err
 		}
 		ok, err := c.s.o.Base.WithdrawTx(c.tx, id, "", c.now)

@@ -139,7 +139,7 @@ func (f *syncedFile) previousFact(item int) string {
 
 // journalTx records the user's edit so that it can be undone.
 func (c *comparison) journalTx() error {
-	if len(c.edit.Added)+len(c.edit.Removed) == 0 {
+	if len(c.edit.Added)+len(c.edit.Removed)+len(c.edit.Statements) == 0 {
 		return nil
 	}
 	var names, counts []string
@@ -155,6 +155,7 @@ func (c *comparison) journalTx() error {
 		{len(c.edit.Added) - c.changed, "fact added", "facts added"},
 		{c.changed, "fact changed", "facts changed"},
 		{len(c.edit.Removed), "fact retired", "facts retired"},
+		{c.statements, "statement changed", "statements changed"},
 	} {
 		if n.n > 0 {
 			counts = append(counts, textnorm.CountNoun(n.n, n.one, n.many))

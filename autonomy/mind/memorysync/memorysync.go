@@ -2,7 +2,8 @@
 // edits add, change and retire facts, as one action that `hob undo` reverts. New, changed and
 // forgotten facts change the files. Untrusted facts carry a mark, and a line without its mark is
 // still the untrusted fact: only a text that the memory does not know yet becomes the user's.
-// The statements of `hob memory user` are in step with USER.md in the same way, but without an undo.
+// The statements of `hob memory user` are in step with USER.md in the same way. A new line of USER.md
+// that is such a statement, such as "I prefer aisle seats", is one in addition to being a fact.
 //
 // The table memory_lines holds, per file, the lines on which the file and the memory agreed last, as
 // digests. A line that is only in the file was added by the user, a line that is only in the table

@@ -62,7 +62,7 @@ func newFixture(t *testing.T) *fixture {
 	failOnError(t, g.InitKeys(t.Context()))
 	catalog, err := tools.NewCatalog()
 	failOnError(t, err)
-	f.undo, err = undo.New(undo.Options{Store: f.st, Bus: b, Guard: g, Catalog: catalog, Acts: []tools.Tool{memory.EditMemoryFiles(f.base)}})
+	f.undo, err = undo.New(undo.Options{Store: f.st, Bus: b, Guard: g, Catalog: catalog, Acts: memory.EditTools(f.base, f.learner)})
 	failOnError(t, err)
 	f.Syncer, err = New(Options{
 		Store: f.st, Base: f.base, Learner: f.learner, Journal: f.undo.JournalTx, Targets: []Target{{User: filepath.Join(f.dir, "USER.md"), Memory: filepath.Join(f.dir, "MEMORY.md")}},
@@ -202,7 +202,7 @@ func TestSync_AdoptsEdits(t *testing.T) {
 	if len(list) != 1 || list[0].Result != "You edited USER.md and MEMORY.md: 3 facts added, 1 fact changed, 1 fact retired." {
 		t.Errorf("%+v", list)
 	}
-	if text := f.undoLast(); text != "Reverted 5 changes of facts. Hob updates the file." {
+	if text := f.undoLast(); text != "Reverted 5 changes. Hob updates the file." {
 		t.Error(text)
 	}
 	f.syncFiles()

@@ -1,12 +1,14 @@
 package memorysync
 
 import (
+	"encoding/json"
 	"strings"
 
 	"hob/autonomy/mind/learn"
 	"hob/knowledge"
 	"hob/platform/provenance"
 	"hob/platform/store/erase"
+	"hob/platform/text/memoryfile"
 	"hob/platform/text/textnorm"
 )
 
@@ -91,16 +93,42 @@ func (c *comparison) factOf(id string) (knowledge.Fact, error) {
 func isStatement(id string) bool { return strings.HasPrefix(id, statementPrefix) }
 
 // changeStatement edits a statement, or deletes it if text is empty.
-func (c *comparison) changeStatement(id, text string) error {
-	_, err := c.s.o.Learner.ChangeUserTx(c.tx, strings.TrimPrefix(id, statementPrefix), learn.Change{Text: text, Delete: text == ""})
+func (c *comparison) changeStatement(f *syncedFile, id, text string) error {
+	_, change, err := c.s.o.Learner.ChangeUserTx(c.tx, strings.TrimPrefix(id, statementPrefix), learn.Change{Text: text, Delete: text == ""})
+	if err != nil {
+		return err
+	}
+	return c.recordStatement(f, change)
+}
+
+// addStatement stores the text of a new line in USER.md as a statement, too, if it is one.
+func (c *comparison) addStatement(f *syncedFile, e memoryfile.Entry) error {
+	if !f.aboutUser || e.Mark != memoryfile.Own || c.s.o.Learner == nil {
+		return nil
+	}
+	change, err := c.s.o.Learner.StateTx(c.tx, e.Text)
+	if err != nil {
+		return err
+	}
+	return c.recordStatement(f, change)
+}
+
+// recordStatement adds a change to the edit that can be undone.
+func (c *comparison) recordStatement(f *syncedFile, change learn.StatementChange) error {
+	if change.Empty() {
+		return nil
+	}
+	data, err := json.Marshal(change)
+	f.edited = true
+	c.edit.Statements = append(c.edit.Statements, data)
 	return err
 }
 
 // changeSameStatement changes the statement that repeats a fact as the user changed the line of the fact.
-func (c *comparison) changeSameStatement(old knowledge.Fact, text string) error {
+func (c *comparison) changeSameStatement(f *syncedFile, old knowledge.Fact, text string) error {
 	s, err := c.statementSaying(old.Text)
 	if s == nil || err != nil || old.Provenance != provenance.Owner {
 		return err
 	}
-	return c.changeStatement(s.ID, text)
+	return c.changeStatement(f, s.ID, text)
 }

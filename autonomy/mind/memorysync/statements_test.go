@@ -11,6 +11,7 @@ import (
 	"hob/autonomy/mind/learn"
 	"hob/platform/provenance"
 	"hob/platform/store"
+	"hob/tools"
 )
 
 // learnFrom stores what Hob learns from messages of the user.
@@ -34,6 +35,15 @@ func (f *fixture) listStatements() (out []string) {
 	}
 	slices.Sort(out)
 	return out
+}
+
+// changeStatement does what `hob memory user replace` and `delete` do.
+func (f *fixture) changeStatement(id string, c learn.Change) {
+	f.t.Helper()
+	failOnError(f.t, f.st.Write(f.t.Context(), func(tx *store.Tx) error {
+		_, _, err := f.learner.ChangeUserTx(tx, id, c)
+		return err
+	}))
 }
 
 func (f *fixture) expectStatements(when string, want ...string) {
@@ -63,11 +73,10 @@ func TestStatements_AreInStepWithUserFile(t *testing.T) {
 	for _, e := range list {
 		switch e.Text {
 		case "I prefer window seats":
-			_, err = f.learner.ChangeUser(t.Context(), e.ID, learn.Change{Text: "I prefer seats near the door"})
+			f.changeStatement(e.ID, learn.Change{Text: "I prefer seats near the door"})
 		case "call me Ada":
-			_, err = f.learner.ChangeUser(t.Context(), e.ID, learn.Change{Delete: true})
+			f.changeStatement(e.ID, learn.Change{Delete: true})
 		}
-		failOnError(t, err)
 	}
 	f.syncFiles()
 	f.expectContents("after hob memory user replace and delete", facts, []string{"I prefer seats near the door"}, memory)
@@ -104,4 +113,70 @@ func TestStatements_ShareTheLineOfAFact(t *testing.T) {
 	f.syncFiles()
 	f.expectContents("after a deletion", []string{"I live in Bath"}, []string{"I live in Bath"}, nil)
 	f.expectStatements("after a deletion")
+}
+
+func TestStatements_UndoRestoresAnEdit(t *testing.T) {
+	f := newFixture(t)
+	f.learnFrom("I prefer aisle seats", "I don't like coriander", "call me Ada")
+	f.syncFiles()
+	f.editFile("USER.md", "aisle seats", "window seats")
+	f.editFile("USER.md", "- I don't like coriander\n", "")
+	f.syncFiles()
+	f.expectStatements("after the edit", "I prefer window seats", "call me Ada")
+	list, err := f.undo.Undoable(t.Context(), tools.UndoRequest{Last: 1, Origin: "cli"})
+	failOnError(t, err)
+	if len(list) != 1 || list[0].Result != "You edited USER.md: 2 statements changed." {
+		t.Errorf("Undoable = %+v", list)
+	}
+	if text := f.undoLast(); text != "Reverted 2 changes. Hob updates the file." {
+		t.Error(text)
+	}
+	was := []string{"I don't like coriander", "I prefer aisle seats", "call me Ada"}
+	f.expectStatements("after the undo", was...)
+	f.syncFiles()
+	lines := f.listLines("USER.md")
+	slices.Sort(lines)
+	if d := cmp.Diff(was, lines); d != "" {
+		t.Errorf("USER.md after the undo: %s", d)
+	}
+	before := f.readFile("USER.md")
+	f.syncFiles()
+	if after := f.readFile("USER.md"); after != before {
+		t.Errorf("a run without changes wrote the file:\n%s", after)
+	}
+}
+
+// An undo never overwrites what you said later.
+func TestStatements_UndoKeepsANewerStatement(t *testing.T) {
+	f := newFixture(t)
+	f.learnFrom("call me Ada", "I prefer aisle seats")
+	f.syncFiles()
+	f.editFile("USER.md", "- call me Ada\n", "")
+	f.editFile("USER.md", "aisle seats", "window seats")
+	f.syncFiles()
+	f.learnFrom("call me Max")
+	if text := f.undoLast(); text != "Reverted 1 change. Hob updates the file. 1 other stayed, because they were corrected or forgotten since." {
+		t.Errorf("undo = %q", text)
+	}
+	f.expectStatements("after the undo", "I prefer aisle seats", "call me Max")
+}
+
+func TestStatements_AreRecognizedInNewLines(t *testing.T) {
+	f := newFixture(t)
+	f.learnFrom("call me Ada", "I prefer aisle seats")
+	f.syncFiles()
+	f.writeFile("USER.md", "# About me\n\n- Call me Max.\n- I prefer window seats\n- I work at Initech\n- [outside] I love spam\n\n"+f.readFile("USER.md"))
+	f.writeFile("MEMORY.md", "- I love mushrooms\n")
+	f.syncFiles()
+	f.expectStatements("after new lines", "Call me Max.", "I prefer aisle seats", "I prefer window seats")
+	f.expectContents("after new lines", []string{"Call me Max.", "I prefer window seats", "I work at Initech", "outside: I love spam", "I love mushrooms"},
+		[]string{"Call me Max.", "I prefer window seats", "I work at Initech", "[outside] I love spam", "I prefer aisle seats"}, []string{"I love mushrooms"})
+	f.undoLast()
+	f.syncFiles()
+	f.expectStatements("after the undo", "I prefer aisle seats", "call me Ada")
+	lines := f.listLines("USER.md")
+	slices.Sort(lines)
+	if d := cmp.Diff([]string{"I prefer aisle seats", "call me Ada"}, lines); d != "" {
+		t.Errorf("USER.md after the undo: %s", d)
+	}
 }

@@ -343,6 +343,10 @@ func (d *Dashboard) renderLearned(r *request, facts []api.Fact) (g.Node, error) 
 
 // renderEdit lets the user change or remove what Hob learned.
 func renderEdit(r *request, action, id, text string, editable bool) g.Node {
+	consequence := "This cannot be undone."
+	if editable && action == "memory/about" {
+		consequence = "To restore it, run: hob undo"
+	}
 	return h.Span(
 		h.Class("acts small"),
 		g.Iff(editable, func() g.Node {
@@ -357,6 +361,6 @@ func renderEdit(r *request, action, id, text string, editable bool) g.Node {
 				),
 			}
 		}),
-		r.confirmButton("drop-"+id, action, "Forget", "Forget “"+shortText(text)+"”? This cannot be undone.", fact{"id", id}, fact{"delete", "yes"}),
+		r.confirmButton("drop-"+id, action, "Forget", "Forget “"+shortText(text)+"”? "+consequence, fact{"id", id}, fact{"delete", "yes"}),
 	)
 }

@@ -262,7 +262,7 @@ func (d *Dashboard) changeAbout(r *request) (string, error) {
 
 func learnedNotice(c api.LearnedChange) string {
 	if c.Delete {
-		return "Forgotten."
+		return "Deleted."
 	}
 	return "Saved."
 }
