@@ -60,6 +60,41 @@ type Note struct {
 	UpdatedAt  time.Time         `json:"updated_at"`
 }
 
+// Spending gives access to the sums of the expenses that the user logged.
+type Spending interface {
+	Spending(ctx context.Context) (SpendingOverview, error)
+}
+
+// SpendingOverview compares the user's spending by month and category with the budgets.
+type SpendingOverview struct {
+	// Sums are the sums of the current month and the 11 months before it, newest month first and
+	// largest sum first. Amounts in different currencies are never added.
+	Sums    []SpendingSum    `json:"sums"`
+	Budgets []SpendingBudget `json:"budgets"`
+}
+
+// SpendingSum is the spending on one category in one month and one currency.
+type SpendingSum struct {
+	Month    string `json:"month"` // for example 2026-03
+	Category string `json:"category"`
+	Currency string `json:"currency"` // ISO 4217 code
+	Amount   string `json:"amount"`   // exact decimal
+	Count    int    `json:"count"`
+}
+
+// SpendingBudget is the state of a budget in its current period. Limit, Spent and Left are exact
+// decimals.
+type SpendingBudget struct {
+	Category string `json:"category"` // "" is all spending
+	Period   string `json:"period"`   // day, week, month, quarter or year
+	Currency string `json:"currency"`
+	Limit    string `json:"limit"`
+	Spent    string `json:"spent"`
+	Left     string `json:"left"` // negative if the budget is exceeded
+	Percent  int64  `json:"percent"`
+	State    string `json:"state"` // "ok", "near" from 80 %, or "over"
+}
+
 // Canvas gives access to the widgets on the page Today.
 type Canvas interface {
 	// Widgets lists the widgets, pinned ones first, without their HTML. If Query.Of is set, it

@@ -37,6 +37,12 @@ func (sv *Service) Notes(ctx context.Context, q api.Query) ([]api.Note, error) {
 	return list, Classify(err)
 }
 
+// Spending implements api.Spending.
+func (sv *Service) Spending(ctx context.Context) (api.SpendingOverview, error) {
+	out, err := sv.o.Spending.Spending(ctx)
+	return out, Classify(err)
+}
+
 // Widgets implements api.Canvas.
 func (sv *Service) Widgets(ctx context.Context, q api.Query) ([]api.Widget, error) {
 	list, err := sv.o.Canvas.Widgets(ctx, q)

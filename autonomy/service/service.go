@@ -82,6 +82,7 @@ type Options struct {
 	MCP          api.MCP
 	Tasks        api.Tasks
 	Notes        api.Notes
+	Spending     api.Spending
 	Canvas       api.Canvas
 	Process      Process
 	Examiner     Examiner

@@ -45,6 +45,7 @@ type Backend interface {
 	api.Settings
 	api.PageSetup
 	api.Skills
+	api.Spending
 	api.Tasks
 	api.Timeline
 	api.Tools

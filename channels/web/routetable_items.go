@@ -315,6 +315,10 @@ func (s *Server) usageRoutes() []route {
 			method: "GET", path: "/api/v1/budget", id: "budget", tag: "lists", summary: "Get today's and this month's cost with the limits",
 			params: pageParams(), endpoint: listEndpoint(s, unfiltered(s.backend.Budget)),
 		},
+		{
+			method: "GET", path: "/api/v1/spending", id: "spending", tag: "lists", summary: "Get the user's expenses by month and category, and the budgets",
+			endpoint: readEndpoint(s, func(r *http.Request, _ call) (api.SpendingOverview, error) { return s.backend.Spending(r.Context()) }),
+		},
 	}
 }
 

@@ -100,6 +100,17 @@ func trimPlural(word string) string {
 	return strings.TrimSuffix(word, "s")
 }
 
+// categorySpelling returns the spelling of each category, by its lower-case form: the one with capitals if
+// it was written with and without them.
+func categorySpelling(rows []Expense) map[string]string {
+	spelling := map[string]string{}
+	for _, e := range rows {
+		key := strings.ToLower(e.Category)
+		spelling[key] = min(cmp.Or(spelling[key], e.Category), e.Category)
+	}
+	return spelling
+}
+
 func sumTotals(rows []Expense) (byCategory, sums []Total) {
 	add := func(list []Total, category string, e Expense) []Total {
 		i := slices.IndexFunc(list, func(t Total) bool { return t.Category == category && t.Currency == e.Currency })
@@ -111,11 +122,7 @@ func sumTotals(rows []Expense) (byCategory, sums []Total) {
 		list[i].Amount = amount.Format(list[i].minor, e.Currency)
 		return list
 	}
-	spelling := map[string]string{} // of a category that was written with and without capitals: the one with capitals
-	for _, e := range rows {
-		key := strings.ToLower(e.Category)
-		spelling[key] = min(cmp.Or(spelling[key], e.Category), e.Category)
-	}
+	spelling := categorySpelling(rows)
 	byCategory, sums = []Total{}, []Total{}
 	for _, e := range rows {
 		byCategory = add(byCategory, spelling[strings.ToLower(e.Category)], e)

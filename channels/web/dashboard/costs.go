@@ -27,7 +27,7 @@ const (
 // costsPage shows what the models cost.
 func (d *Dashboard) costsPage() page {
 	return page{
-		path: "/costs", title: "Costs", about: "What the language models used, and the limits that you set.",
+		path: "/costs", title: "Costs", about: "What the language models used, your limits, and your own expenses.",
 		icon: "M4 20h16M6 20v-7h3v7M11 20V5h3v15M16 20v-10h3v10", plots: true, file: "plots.js", show: d.showCosts,
 		saves: map[string]action{"limit": d.saveLimit},
 	}
@@ -81,6 +81,10 @@ func (d *Dashboard) showCosts(r *request) (g.Node, error) {
 	if err != nil {
 		return nil, err
 	}
+	spending, err := d.renderSpending(r)
+	if err != nil {
+		return nil, err
+	}
 	first := startOfDay(r.now).AddDate(0, 0, 1-span)
 	rows = slices.DeleteFunc(rows, func(u api.UsageRow) bool { return u.Day < first.Format(time.DateOnly) })
 	var models, purposes, days usageTable
@@ -115,6 +119,7 @@ func (d *Dashboard) showCosts(r *request) (g.Node, error) {
 				renderDailyTable(r, &days),
 			)
 		}),
+		spending,
 	), nil
 }
 
@@ -180,37 +185,37 @@ func (t *usageTable) addDay(name, day string, tokens int, cost *float64) {
 
 // plotData is the data of a plot, which plots.js draws: one bar per day, divided by series.
 type plotData struct {
-	Unit   string       `json:"unit"` // "usd" or "tokens"
-	Days   []int64      `json:"days"` // seconds since 1970, at midnight UTC of each day
+	Unit   string       `json:"unit"`           // a currency, or "tokens"
+	Step   string       `json:"step,omitempty"` // "month" if each bar is a month; the days are the first ones
+	Days   []int64      `json:"days"`           // seconds since 1970, at midnight UTC of each day
 	Series []plotSeries `json:"series"`
 }
+
+// inTokens is the unit of a plot of tokens.
+const inTokens = "tokens"
 
 type plotSeries struct {
 	Name   string    `json:"name"`
 	Values []float64 `json:"values"`
 }
 
-// plotFor returns the plot of the days from first on. Small series share the last one.
-func (t *usageTable) plotFor(first time.Time, span int, byCost bool) plotData {
-	p := plotData{Unit: "tokens"}
-	if byCost {
-		p.Unit = "usd"
-	}
+// plotFor returns the plot of some days. Small series share the last one.
+func (t *usageTable) plotFor(days []time.Time, unit string) plotData {
+	p := plotData{Unit: unit}
 	for i, s := range t.sums {
 		if i < maxSeries {
-			p.Series = append(p.Series, plotSeries{Name: visible.Text(s.name), Values: make([]float64, span)})
+			p.Series = append(p.Series, plotSeries{Name: visible.Text(s.name), Values: make([]float64, len(days))})
 		} else {
 			p.Series[maxSeries-1].Name = "others"
 		}
 	}
-	for day := range span {
-		at := first.AddDate(0, 0, day)
+	for day, at := range days {
 		p.Days = append(p.Days, time.Date(at.Year(), at.Month(), at.Day(), 0, 0, 0, 0, time.UTC).Unix())
 		for i, s := range t.sums {
 			u := t.days[[2]string{s.name, at.Format(time.DateOnly)}]
-			v := float64(u.tokens)
-			if byCost {
-				v = u.cost
+			v := u.cost
+			if unit == inTokens {
+				v = float64(u.tokens)
 			}
 			p.Series[min(i, maxSeries-1)].Values[day] += v
 		}
@@ -309,9 +314,9 @@ func (d *Dashboard) saveLimit(r *request) (string, error) {
 // renderUsage shows a plot and the same sums as a table.
 func renderUsage(title, heading string, t *usageTable, first time.Time, span int, byCost bool) g.Node {
 	sorting.StableByFunc(t.sums, func(x, y *usageSum) int { return cmp.Or(cmp.Compare(y.cost, x.cost), cmp.Compare(y.tokens, x.tokens)) })
-	measure, most := "tokens", 0.0
+	measure, unit, most := inTokens, inTokens, 0.0
 	if byCost {
-		measure = "cost"
+		measure, unit = "cost", "USD"
 	}
 	value := func(s *usageSum) float64 {
 		if byCost {
@@ -322,9 +327,9 @@ func renderUsage(title, heading string, t *usageTable, first time.Time, span int
 	for _, s := range t.sums {
 		most = max(most, value(s))
 	}
-	data, err := json.Marshal(t.plotFor(first, span, byCost))
-	if err != nil { // impossible: the values are finite
-		data = []byte("{}")
+	var days []time.Time
+	for day := range span {
+		days = append(days, first.AddDate(0, 0, day))
 	}
 	var rows [][]g.Node
 	for _, s := range t.sums {
@@ -336,12 +341,23 @@ func renderUsage(title, heading string, t *usageTable, first time.Time, span int
 	return cardSection(
 		title,
 		g.If(most == 0, h.P(h.Class("soft small"), g.Text("These calls used no tokens and cost nothing."))),
-		g.If(most > 0, h.Figure(
-			h.Class("plot"), h.Hidden(""), h.Data("plot", string(data)),
-			h.Div(h.Class("canvas")),
-			h.FigCaption(h.Class("soft small"), g.Text(capitalizeFirst(measure)+" by day and "+strings.ToLower(heading)+", last "+strconv.Itoa(span)+" days. The tables on this page contain the same numbers.")),
-		)),
+		g.Iff(most > 0, func() g.Node {
+			return renderPlot(t.plotFor(days, unit), capitalizeFirst(measure)+" by day and "+strings.ToLower(heading)+", last "+strconv.Itoa(span)+" days. The tables on this page contain the same numbers.")
+		}),
 		h.Div(h.Class("shares"), dataTable(title, []string{heading, "Calls", "Tokens", "Cost", "Share"}, rows)),
+	)
+}
+
+// renderPlot shows a plot, which plots.js draws.
+func renderPlot(p plotData, caption string) g.Node {
+	data, err := json.Marshal(p)
+	if err != nil { // impossible: the values are finite
+		data = []byte("{}")
+	}
+	return h.Figure(
+		h.Class("plot"), h.Hidden(""), h.Data("plot", string(data)),
+		h.Div(h.Class("canvas")),
+		h.FigCaption(h.Class("soft small"), plainText(caption)),
 	)
 }
 

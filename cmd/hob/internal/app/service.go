@@ -22,6 +22,7 @@ import (
 	"hob/tools"
 	"hob/tools/canvas"
 	"hob/tools/memory"
+	"hob/tools/money"
 	toolsystem "hob/tools/system"
 	"hob/tools/tasks"
 )
@@ -32,11 +33,10 @@ func (d *App) openService(context.Context) error {
 		Loop: d.loop, Intake: d.intake, Approvals: d.approvals, Explain: d.explainer, Replayer: d.replayer, Bus: d.bus, Guard: d.guard, Clients: d.clients, Store: d.store, Sessions: d.sessions, Compactor: d.compactor, Extractor: d.extractor, Messages: d.library, Learner: d.learner,
 		Notices: d.notices, Agents: d.crew, Goals: d.goals, Watchers: d.watchers, Usage: d.usage, Catalog: d.catalog, Skills: d.skills,
 		Channels: d.channels, Memory: d.base, Consolidator: d.consolidator, Erasing: d.erasing, Graph: d.graph, Index: d.index, Vectors: d.vectors, Transfer: d.openTransfer(),
-		Documents: d.documents, Files: d.files, MCP: d.mcp, Tasks: tasks.API{Store: d.store}, Notes: memory.API{Store: d.store, Memory: d.base}, Canvas: canvas.API{Store: d.store}, Process: d, Examiner: doctor.NewExaminer(d.examine, d.redact.Text),
+		Documents: d.documents, Files: d.files, MCP: d.mcp, Tasks: tasks.API{Store: d.store}, Notes: memory.API{Store: d.store, Memory: d.base}, Spending: money.API{Store: d.store, Zone: d.zone}, Canvas: canvas.API{Store: d.store}, Process: d, Examiner: doctor.NewExaminer(d.examine, d.redact.Text),
 		Pairings: d.pairings, Redact: d.redact, ChannelSetup: channel.Setup{Drivers: d.channelDrivers(), Config: d.latestConfig, Deps: d.trialDeps},
 		Config: d.opt.Config, Revisions: d.configCopies(), CheckConfig: doctor.ConfigChecker(d.secrets.Secrets()), SettingChecks: doctor.SettingChecks(), Accounts: mailaccount.Adder{Paths: d.opt.Paths, Secrets: d.secrets.Secrets(), DNS: net.DefaultResolver}, Restart: d.opt.Restart, Problems: func(ctx context.Context) []api.Problem { return append(d.models.Problems(ctx), d.web.Problems()...) }, Triggers: d.triggers, Undo: d.undo, Paths: d.opt.Paths, Version: d.opt.Version, Log: d.opt.Log,
-		Started: d.started, Daemon: !d.opt.InProcess, Model: d.models.Describe, Zone: d.zone, Plan: d.planSections,
-		PricesAsOf: func() string { return d.prices.Prices().AsOf() },
+		Started: d.started, Daemon: !d.opt.InProcess, Model: d.models.Describe, Zone: d.zone, Plan: d.planSections, PricesAsOf: func() string { return d.prices.Prices().AsOf() },
 	})
 	return nil
 }

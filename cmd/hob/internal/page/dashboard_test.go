@@ -62,6 +62,9 @@ func (h *daemonFixture) fillPages() {
 	call("create_note", map[string]any{"title": "Boiler", "text": "The valve is behind the shelf."})
 	call("create_schedule", map[string]any{"every": "day at 8:00", "action": "tell me the weather"})
 	call("create_goal", map[string]any{"description": "learn Lithuanian"})
+	call("log_expense", map[string]any{"amount": 12.5, "category": "lunch"})
+	call("log_expense", map[string]any{"amount": 700, "category": "unbroken" + strings.Repeat("x", 50), "currency": "JPY", "date": time.Now().UTC().AddDate(0, 0, -40).Format(time.DateOnly)})
+	call("budget_check", map[string]any{"action": "set", "category": "lunch", "limit": 10})
 	call("remember", map[string]any{"text": "Ada Lovelace works at Vinted"})
 	call("canvas_push", map[string]any{"title": "Trips", "content_type": "line", "content": "month,km\nJanuary,10\nFebruary,30", "pin": true})
 	call("canvas_push", map[string]any{"title": "unbroken" + strings.Repeat("x", 60), "content": "# Plan\n\n" + strings.Repeat("x", 300)})
@@ -104,7 +107,7 @@ func testPages(t *testing.T, b *browser) {
 		}
 	}
 	w.visitPage(h, "/costs") // the built-in brain uses no tokens
-	if getValue[bool](w, `!!document.querySelector("figure[data-plot]")`) || !strings.Contains(w.shownText(), "used no tokens") {
+	if getValue[bool](w, `!!document.querySelector("figure[data-plot*=tokens]")`) || !strings.Contains(w.shownText(), "used no tokens") {
 		t.Errorf("costs of calls without tokens: %q", w.shownText())
 	}
 	w.visitPage(h, "/watchers")
@@ -135,7 +138,7 @@ func testHostile(t *testing.T, b *browser) {
 	for _, text := range hostile {
 		for tool, args := range map[string]map[string]any{
 			"create_task": {"title": text, "due": "today"}, "create_note": {"text": text}, "create_reminder": {"text": text, "at": "tomorrow at 9"},
-			"remember": {"text": text}, "create_goal": {"description": text},
+			"remember": {"text": text}, "create_goal": {"description": text}, "log_expense": {"amount": 3, "category": text},
 			"canvas_push": {"title": text, "content": text}, "create_schedule": {"every": "day at 9:00", "action": text},
 		} {
 			h.postJSON("/api/v1/tools/"+tool, map[string]any{"arguments": args}, &made)

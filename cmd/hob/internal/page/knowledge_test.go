@@ -5,8 +5,10 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 )
@@ -256,6 +258,37 @@ func testCostsPage(t *testing.T, b *browser) {
 	if s := w.shownText(); !strings.Contains(s, "answers") {
 		t.Errorf("the purpose is missing: %s", s)
 	}
+	// The user's own expenses are only there if there are any.
+	if getValue[bool](w, `document.body.innerText.includes("Your spending")`) {
+		t.Error("the page shows expenses, but none was logged")
+	}
+	var made any
+	before := func(days int) string { return time.Now().UTC().AddDate(0, 0, -days).Format(time.DateOnly) }
+	for _, e := range []map[string]any{
+		{"amount": 12.5, "category": "lunch"},
+		{"amount": 7.5, "category": "Lunch"},
+		{"amount": 30, "category": "books", "date": before(62)},
+		{"amount": 99, "category": "train", "currency": "USD"},
+		{"amount": 50, "category": "old", "date": before(730)},
+	} {
+		h.postJSON("/api/v1/tools/log_expense", map[string]any{"arguments": e}, &made)
+	}
+	h.postJSON("/api/v1/tools/budget_check", map[string]any{"arguments": map[string]any{"action": "set", "category": "lunch", "limit": 16}}, &made)
+	w.visitPage(h, "/costs")
+	w.waitUntil(`document.querySelectorAll("figure.plot canvas").length === 4`)
+	rows := func(table string) []string {
+		return getValue[[]string](w, fmt.Sprintf(`[...document.querySelectorAll("[aria-label='%s'] tbody tr")].map(r => r.innerText.trim().split(/\s*\t\s*/).join(" "))`, table))
+	}
+	if got := rows("Your spending in EUR"); !slices.Equal(got, []string{"books 1 0.00 30.00", "Lunch 2 20.00 20.00", "Total 3 20.00 50.00"}) {
+		t.Errorf("spending in EUR: %q", got)
+	}
+	if got := rows("Your spending in USD"); !slices.Equal(got, []string{"train 1 99.00 99.00", "Total 1 99.00 99.00"}) {
+		t.Errorf("spending in USD: %q", got)
+	}
+	if s := w.shownText(); !strings.Contains(s, "Lunch: 20.00 of 16.00 EUR spent this month (125 %) over the budget") {
+		t.Errorf("the budget is missing: %s", s)
+	}
+	w.savePicture("spending")
 	// A limit is a setting, which is saved in the file.
 	file := filepath.Join(h.home, "hob", "config.toml")
 	limit := func(value string) {
