@@ -72,6 +72,8 @@ func TestRefusals(t *testing.T) {
 		{"an empty question", nil, newStep("smart_recall", `{"query":" "}`), tools.InvalidArguments, "empty"},
 		{"negative limit", nil, newStep("recall", `{"query":"x","limit":-1}`), tools.InvalidArguments, "positive"},
 		{"no amount", nil, newStep("log_expense", `{"amount":0}`), tools.InvalidArguments, "more than 0"},
+		{"a refund", nil, newStep("log_expense", `{"amount":-20}`), tools.InvalidArguments, "is no expense and is not recorded"},
+		{"a target without a goal", nil, newStep("set_habit_target", `{"habit":"gym","remind":"20:00"}`), tools.InvalidArguments, "goal is missing"},
 		{"half a cent", nil, newStep("log_expense", `{"amount":0.005}`), tools.InvalidArguments, "decimals"},
 		{"unknown currency", nil, newStep("log_expense", `{"amount":1,"currency":"beads"}`), tools.InvalidArguments, "currency"},
 		{"spent tomorrow", nil, newStep("log_expense", `{"amount":1,"date":"tomorrow"}`), tools.InvalidArguments, "in the future"},

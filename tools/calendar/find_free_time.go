@@ -54,8 +54,9 @@ type freeOut struct {
 	Free      []freePeriod `json:"free"`
 	Proposals []proposal   `json:"proposals"`
 	Attendees []attendance `json:"attendees,omitempty"`
-	Warnings  []string     `json:"warnings,omitempty"` // events whose time is doubtful
-	Error     string       `json:"error,omitempty"`    // sources that could not be read
+	Warnings  []string     `json:"warnings,omitempty"`                 // events whose time is doubtful
+	Missing   []string     `json:"calendars_without_events,omitempty"` // of the requested ones
+	Error     string       `json:"error,omitempty"`                    // sources that could not be read
 }
 
 // attendance states whether the busy times of a person are known.
@@ -121,9 +122,14 @@ func (d Deps) searchFreeTime(ctx context.Context, in freeIn, now time.Time) (f f
 		f.out.Error = err.Error()
 	}
 	if len(in.Calendars) > 0 {
-		if events, err = onlyCalendars(events, in.Calendars); err != nil {
+		if events, err = f.onlyCalendars(events, in.Calendars); err != nil {
 			return f, err
 		}
+		their, err := d.readAttending(ctx, f.people, span)
+		if err != nil {
+			f.out.Error = cmp.Or(f.out.Error, err.Error())
+		}
+		events = append(events, their...)
 	}
 	f.out.Warnings = f.addEvents(events)
 	d.addAttendees(ctx, &f, accounts, span)
@@ -138,9 +144,19 @@ func (d Deps) searchFreeTime(ctx context.Context, in freeIn, now time.Time) (f f
 	return f, nil
 }
 
+// readAttending returns the events of the user's other accounts that belong to attendees. A choice of
+// calendars applies only to the user: attendees are busy at the events of all their calendars.
+func (d Deps) readAttending(ctx context.Context, people []pim.Person, s ics.Span) ([]pim.Event, error) {
+	if accounts := d.withAttendees(nil, people); len(accounts) > 0 {
+		return d.readEvents(ctx, accounts, s)
+	}
+	return nil, nil
+}
+
 // onlyCalendars keeps the events of the named calendars. A name without events is not an error,
-// because the calendar may be empty, unless no name matches any event.
-func onlyCalendars(events []pim.Event, names []string) ([]pim.Event, error) {
+// because the calendar may be empty, unless no name matches any event. The result states it, because the
+// name may also be misspelled.
+func (f *freeSearch) onlyCalendars(events []pim.Event, names []string) ([]pim.Event, error) {
 	var out []pim.Event
 	var known []string
 	for _, e := range events {
@@ -153,6 +169,11 @@ func onlyCalendars(events []pim.Event, names []string) ([]pim.Event, error) {
 	}
 	if len(out) == 0 && len(known) > 0 {
 		return nil, tools.Quoting(tools.Errorf(tools.NotFound, "the calendars %s have no events in that time; calendars with events: %s", strings.Join(names, ", "), strings.Join(known, ", ")), provenance.Outside)
+	}
+	for _, n := range names {
+		if !slices.ContainsFunc(known, func(k string) bool { return strings.EqualFold(strings.TrimSpace(n), k) }) {
+			f.out.Missing = append(f.out.Missing, textnorm.Ellipsize(strings.TrimSpace(n), 60))
+		}
 	}
 	return out, nil
 }
@@ -291,6 +312,9 @@ func (f freeSearch) formatText(now time.Time) string {
 		if !a.Known {
 			fmt.Fprintf(&b, "\nIt is unknown when %s is busy: %s.", a.Name, a.Note)
 		}
+	}
+	if len(f.out.Missing) > 0 {
+		b.WriteString("\nThere are no events at all in: " + strings.Join(f.out.Missing, ", ") + ". Check the names of these calendars.")
 	}
 	if len(f.out.Warnings) > 0 {
 		b.WriteString("\nDoubtful times, which are treated as busy in each reading:")

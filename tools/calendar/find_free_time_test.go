@@ -63,6 +63,8 @@ func TestFindFreeTime(t *testing.T) {
 		{"no common hours", `{"days_ahead":3,"zones":["Los Angeles","Tokyo"]}`, "", "No time of day is within the working hours of all time zones."},
 		{"weekend", `{"date":"Saturday","days_ahead":2}`, "", "No free time of 30 minutes was found from Sat 14 Nov to Sun 15 Nov."},
 		{"weekend allowed", `{"date":"Saturday","days_ahead":1,"weekends":true}`, "14.11. 09:00-17:00", ""},
+		{"one calendar, and all calendars of an attendee", `{"days_ahead":1,"calendars":["home"],"attendees":["bob@test.local"]}`, "10.11. 09:00-12:00, 10.11. 13:00-14:00, 10.11. 15:30-17:00", ""},
+		{"a misspelled calendar", `{"days_ahead":1,"calendars":["home","Wrok"]}`, "10.11. 09:00-12:00, 10.11. 13:00-17:00", "There are no events at all in: Wrok."},
 		{"one calendar", `{"days_ahead":1,"calendars":["home"]}`, "10.11. 09:00-12:00, 10.11. 13:00-17:00", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -26,11 +26,11 @@ type Clock interface {
 }
 
 type habitTargetIn struct {
-	Habit  string  `json:"habit" jsonschema:"name of the habit"`
-	Goal   float64 `json:"goal,omitempty" jsonschema:"how many days, or how much of the unit; 0 removes the target"`
-	Unit   string  `json:"unit,omitempty" jsonschema:"of goal: minutes, km; empty: days"`
-	Period string  `json:"period,omitempty" jsonschema:"day, week (default) or month"`
-	Remind string  `json:"remind,omitempty" jsonschema:"time of a daily reminder, such as 20:00"`
+	Habit  string   `json:"habit" jsonschema:"name of the habit"`
+	Goal   *float64 `json:"goal,omitempty" jsonschema:"how many days, or how much of the unit; 0 removes the target; default as before"`
+	Unit   string   `json:"unit,omitempty" jsonschema:"of goal: minutes, km; empty: days"`
+	Period string   `json:"period,omitempty" jsonschema:"day, week (default) or month"`
+	Remind string   `json:"remind,omitempty" jsonschema:"time of a daily reminder, such as 20:00; none removes it; default as before"`
 }
 
 // target is the goal for a habit in each period.
@@ -69,20 +69,32 @@ func (d Deps) habitTarget() tools.Tool {
 			Keywords:    "habit target goal aim times per week daily weekly minutes steps reminder",
 		},
 		Summary: func(in habitTargetIn) string {
-			if in.Goal == 0 {
-				return "Remove the target for the habit " + strconv.Quote(textnorm.Ellipsize(in.Habit, 80))
+			switch habit := strconv.Quote(textnorm.Ellipsize(in.Habit, 80)); {
+			case in.Goal == nil:
+				return "Change the reminder of the target for the habit " + habit
+			case *in.Goal == 0:
+				return "Remove the target for the habit " + habit
+			default:
+				return fmt.Sprintf("Set the target for the habit %s: %s per %s", habit, withUnit(*in.Goal, cmp.Or(in.Unit, "days")), cmp.Or(in.Period, "week"))
 			}
-			return fmt.Sprintf("Set the target for the habit %q: %s per %s", textnorm.Ellipsize(in.Habit, 80), withUnit(in.Goal, cmp.Or(in.Unit, "days")), cmp.Or(in.Period, "week"))
 		},
 		RunTx:  d.runTarget,
 		UndoTx: d.undoTarget,
 	})
 }
 
-// parseTarget checks the arguments.
-func parseTarget(c tools.Call, in habitTargetIn) (target, error) {
+// parseTarget checks the arguments. all holds the existing targets: without a goal, that of the habit
+// stays, so that a call that only changes the reminder never removes the target.
+func parseTarget(c tools.Call, in habitTargetIn, all map[string]target) (target, error) {
+	if in.Goal == nil {
+		before, ok := all[foldName(in.Habit)]
+		if !ok {
+			return before, tools.Errorf(tools.InvalidArguments, "goal is missing; ask the user how many days, or how much")
+		}
+		in.Goal, in.Unit, in.Period = &before.Goal, cmp.Or(in.Unit, before.Unit), cmp.Or(in.Period, before.Period)
+	}
 	t := target{
-		Habit: textnorm.Ellipsize(strings.Join(strings.Fields(in.Habit), " "), 100), Goal: in.Goal, Unit: textnorm.Ellipsize(strings.TrimSpace(in.Unit), 20),
+		Habit: textnorm.Ellipsize(strings.Join(strings.Fields(in.Habit), " "), 100), Goal: *in.Goal, Unit: textnorm.Ellipsize(strings.TrimSpace(in.Unit), 20),
 		Period: strings.TrimPrefix(strings.ToLower(strings.TrimSpace(cmp.Or(in.Period, "week"))), "per "), Provenance: provenance.Worst(c.Provenance), CreatedAt: c.Now.UTC().Truncate(time.Millisecond),
 	}
 	if u := strings.ToLower(t.Unit); u == "days" || u == "day" || u == "times" {
@@ -103,11 +115,11 @@ func parseTarget(c tools.Call, in habitTargetIn) (target, error) {
 }
 
 func (d Deps) runTarget(_ context.Context, tx *store.Tx, c tools.Call, in habitTargetIn) (tools.Result, error) {
-	t, err := parseTarget(c, in)
+	all, err := queryTargets(tx)
 	if err != nil {
 		return tools.Result{}, err
 	}
-	all, err := queryTargets(tx)
+	t, err := parseTarget(c, in, all)
 	if err != nil {
 		return tools.Result{}, err
 	}
@@ -133,18 +145,17 @@ func (d Deps) runTarget(_ context.Context, tx *store.Tx, c tools.Call, in habitT
 	r.Text = fmt.Sprintf("The target for %s is now %s", t.Habit, t.describeGoal())
 	label := "remove the target for " + t.Habit
 	if u.Before != nil {
-		r.Text += ", before " + u.Before.describeGoal()
+		if was := u.Before.describeGoal(); was != t.describeGoal() {
+			r.Text += ", before " + was
+		}
 		label = "restore the target for " + t.Habit
 	}
 	r.Text += "."
-	if in.Remind != "" {
-		spec, err := d.createReminder(tx, c, t, in.Remind)
-		if err != nil {
-			return tools.Result{}, err
-		}
-		t.Reminder = spec.ID
-		r.Text += " I will remind you each day at " + strings.TrimPrefix(strings.TrimSpace(in.Remind), "at ") + "."
+	more, err := d.setReminder(tx, c, &t, in.Remind, u.Cancel)
+	if err != nil {
+		return tools.Result{}, err
 	}
+	r.Text += more
 	u.After = &t
 	r.Data, r.Undo = t, tools.NewUndo(label, u)
 	return r, insertTarget(tx, t)
@@ -158,11 +169,36 @@ func (t target) describeGoal() string {
 	return withUnit(t.Goal, unit) + " per " + t.Period
 }
 
+// setReminder creates the reminder of a target and returns a sentence about it. before is the reminder of
+// the former target: without at, the new one has the same time, because it names the goal.
+func (d Deps) setReminder(tx *store.Tx, c tools.Call, t *target, at string, before *watchers.Spec) (text string, err error) {
+	var spec watchers.Spec
+	switch at = strings.TrimPrefix(strings.TrimSpace(at), "at "); {
+	case strings.EqualFold(at, "none"):
+		if before == nil {
+			return "", nil
+		}
+		return " I will no longer remind you.", nil
+	case at != "":
+		text = " I will remind you each day at " + at + "."
+		spec, err = d.createReminder(tx, c, *t, at)
+	case before != nil:
+		text = " The daily reminder stays."
+		spec, err = d.Clock.CreateTx(tx, watchers.Spec{
+			Kind: before.Kind, Config: before.Config, Mode: watchers.Remind, Action: t.remindText(), Report: before.Report, Provenance: before.Provenance, CreatedAt: c.Now,
+		})
+	}
+	t.Reminder = spec.ID
+	return text, err
+}
+
+func (t target) remindText() string { return fmt.Sprintf("%s (target: %s)", t.Habit, t.describeGoal()) }
+
 func (d Deps) createReminder(tx *store.Tx, c tools.Call, t target, at string) (watchers.Spec, error) {
 	if d.Clock == nil {
 		return watchers.Spec{}, tools.Errorf(tools.Unsupported, "reminders are not available here")
 	}
-	every := "daily at " + strings.TrimPrefix(strings.TrimSpace(at), "at ")
+	every := "daily at " + at
 	if _, err := dateparse.ParseEvery(every, c.Now); err != nil {
 		return watchers.Spec{}, tools.Errorf(tools.InvalidArguments, "remind: %q is not a time; give a time such as 20:00", tools.Clean(textnorm.Ellipsize(at, 40)))
 	}
@@ -171,7 +207,7 @@ func (d Deps) createReminder(tx *store.Tx, c tools.Call, t target, at string) (w
 		return watchers.Spec{}, tools.Errorf(tools.InvalidArguments, "remind: %w", tools.CleanErr(err))
 	}
 	return d.Clock.CreateTx(tx, watchers.Spec{
-		Kind: kind, Config: config, Mode: watchers.Remind, Action: fmt.Sprintf("%s (target: %s)", t.Habit, t.describeGoal()), Report: c.Report, Provenance: provenance.Worst(c.Provenance), CreatedAt: c.Now,
+		Kind: kind, Config: config, Mode: watchers.Remind, Action: t.remindText(), Report: c.Report, Provenance: provenance.Worst(c.Provenance), CreatedAt: c.Now,
 	})
 }
 

@@ -131,7 +131,11 @@ func (in triageIn) triageMailbox(ctx context.Context, r folderReader, owner mail
 	if err != nil {
 		return nil, err
 	}
-	mails, err := r.newestMails(ctx, inbox, now.Add(-time.Duration(in.SinceHours)*time.Hour), in.Limit, true)
+	read := in.Limit
+	if in.Unread || len(in.Categories) > 0 { // most emails may not match
+		read = triageMost
+	}
+	mails, err := r.newestMails(ctx, inbox, now.Add(-time.Duration(in.SinceHours)*time.Hour), read, true)
 	out := []triagedMail{}
 	for _, m := range mails {
 		if ctx.Err() != nil {

@@ -82,6 +82,9 @@ func TestTriage(t *testing.T) {
 	if _, list := triageAt(t, by["email_triage"], now, `{"categories":["money"," Deadline"],"since_hours":5}`); len(list) != 1 || list[0].Subject != "Contract" {
 		t.Errorf("email_triage of two categories = %+v", list)
 	}
+	if _, list := triageAt(t, by["email_triage"], now, `{"categories":["answer"],"limit":1}`); len(list) != 1 || list[0].Subject != "Photos" {
+		t.Errorf("email_triage of one category, whose email is not the newest = %+v", list)
+	}
 	for _, args := range []string{`{"limit":-1}`, `{"categories":["x"]}`} {
 		if _, _, err := assessAndCall(t, by["email_triage"], args); tools.CodeOf(err) != tools.InvalidArguments {
 			t.Errorf("email_triage %s = %v, want invalid arguments", args, err)

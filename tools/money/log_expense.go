@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"hob/knowledge"
@@ -87,6 +88,9 @@ func (d Deps) parseExpense(c tools.Call, in logExpenseIn) (Expense, time.Time, e
 	cur, err := parseCurrency(in.Currency, cmp.Or(d.Currency(), "EUR"))
 	if err != nil {
 		return Expense{}, time.Time{}, err
+	}
+	if strings.HasPrefix(in.Amount.String(), "-") {
+		return Expense{}, time.Time{}, tools.Errorf(tools.InvalidArguments, "amount %s is negative; money that comes in or back is no expense and is not recorded", tools.Clean(in.Amount.String()))
 	}
 	minor, err := minorOf(in.Amount.String(), cur)
 	if err != nil {

@@ -172,6 +172,21 @@ func TestRecurring_FindsRegularPayments(t *testing.T) {
 	}
 }
 
+// A bank writes more than the user: the payments of a declared cost count once.
+func TestRecurring_RecognizesDeclaredCostInPayments(t *testing.T) {
+	b := newBench(t)
+	for _, d := range []string{"2026-09-28", "2026-10-28", "2026-11-28"} {
+		b.mustCall("log_expense", object{"amount": 12, "vendor": "NETFLIX.COM", "date": d})
+		b.mustCall("log_expense", object{"amount": 12, "vendor": "Apple iCloud", "date": d})
+	}
+	b.mustCall("recurring_costs", object{"action": "add", "name": "Netflix", "amount": 12, "due": "2026-11-28"})
+	b.mustCall("recurring_costs", object{"action": "add", "name": "Apple Music", "amount": 12, "due": "2026-11-28"})
+	text := b.mustCall("recurring_costs", object{}).Text
+	if !strings.Contains(text, "432.00 EUR per year") || strings.Contains(text, "NETFLIX") || !strings.Contains(text, "Apple iCloud") {
+		t.Errorf("recurring_costs: %s", text)
+	}
+}
+
 func TestBrief_NamesBudgetsAndDueCosts(t *testing.T) {
 	b := newBench(t)
 	b.mustCall("log_expense", object{"amount": 85, "category": "food"})

@@ -248,7 +248,8 @@ func queryRecurring(q store.Querier) (out []recurringCost, err error) {
 }
 
 // allRecurring returns the declared costs and those found in the expenses, the next payment first. A
-// declared cost replaces a found one with the same name.
+// declared cost replaces a found one with the same name, or with the same amount and a longer or shorter
+// form of the name: banks write "NETFLIX.COM" for Netflix.
 func allRecurring(q store.Querier, now time.Time) ([]recurringCost, error) {
 	out, err := queryRecurring(q)
 	if err != nil {
@@ -262,7 +263,7 @@ func allRecurring(q store.Querier, now time.Time) ([]recurringCost, error) {
 	for i := range out {
 		out[i].fillDates(now)
 		for n, f := range found {
-			if f.Currency == out[i].Currency && textnorm.EqualFolded(f.Name, out[i].Name) {
+			if f.Currency == out[i].Currency && (textnorm.EqualFolded(f.Name, out[i].Name) || f.minor == out[i].minor && extendsVendor(f.Name, out[i].Name)) {
 				out[i].Last, out[i].Count = f.Last, f.Count
 				found = append(found[:n:n], found[n+1:]...)
 				break

@@ -141,6 +141,12 @@ func isSameVendor(a, b string) bool {
 	return x != "" && x == y
 }
 
+// extendsVendor reports whether one name begins with the words of the other.
+func extendsVendor(a, b string) bool {
+	x, y := vendorKey(a)+" ", vendorKey(b)+" "
+	return x != " " && y != " " && (strings.HasPrefix(x, y) || strings.HasPrefix(y, x))
+}
+
 // vendorCategories are the latest categories of vendors, keyed by vendorKey and by its first word.
 type vendorCategories map[string]string
 

@@ -1,11 +1,13 @@
 package bankfile
 
 import (
+	"fmt"
 	"html"
 	"strings"
 
 	"hob/platform/text/amount"
 	"hob/platform/text/tabular"
+	"hob/platform/text/textnorm"
 )
 
 // parseOFX parses OFX 1.x (SGML, whose elements may have no end) and 2.x (XML). It reads the elements
@@ -103,13 +105,20 @@ func (p *ofxParser) endTransaction() {
 // spendingKinds are the types of transactions in which money is spent.
 const spendingKinds = " DEBIT POS ATM CHECK PAYMENT FEE SRVCHG CASH DIRECTDEBIT REPEATPMT "
 
+// incomingKinds are the types of transactions in which money comes in. INT, DIV, XFER and OTHER may be both.
+const incomingKinds = " CREDIT DEP DIRECTDEP "
+
+func (t ofxTransaction) isOf(kinds string) bool {
+	return t.kind != "" && strings.Contains(kinds, " "+t.kind+" ")
+}
+
 // convertAmounts parses the amounts and dates. OFX allows a comma or a point for the decimals and
 // nothing for thousands.
 func (p *ofxParser) convertAmounts() {
 	negative, byKind := false, false
 	for _, t := range p.list {
 		negative = negative || strings.Contains(t.number, "-")
-		byKind = byKind || strings.Contains(spendingKinds, " "+t.kind+" ") && t.kind != ""
+		byKind = byKind || t.isOf(spendingKinds)
 	}
 	if !negative && byKind {
 		p.statement.Notes = append(p.statement.Notes, "the bank wrote all amounts without a sign, so the type of each transaction decided what was spent")
@@ -137,8 +146,12 @@ func (p *ofxParser) convertAmounts() {
 			if err != nil {
 				why = err.Error()
 			}
-			if !negative && byKind && strings.Contains(spendingKinds, " "+t.kind+" ") {
+			switch {
+			case negative || !byKind:
+			case t.isOf(spendingKinds):
 				minor = -minor
+			case !t.isOf(incomingKinds) && why == "":
+				why = fmt.Sprintf("neither a sign nor its type %q shows whether money was spent", textnorm.Ellipsize(cleanText(t.kind), 20))
 			}
 			t.Minor = minor
 		}
