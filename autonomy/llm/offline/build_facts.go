@@ -6,6 +6,7 @@ import (
 	"unicode"
 
 	"hob/platform/text/credential"
+	"hob/platform/text/dateparse"
 	"hob/platform/text/person"
 	"hob/platform/text/textnorm"
 	say "hob/platform/text/triples"
@@ -350,10 +351,13 @@ func amendFact(w *intentDraft) (plan, bool) {
 			return noPlan()
 		}
 		list := say.Read(fact, w.s.now)
-		role := w.g.lex.containsWord("owned-starts", w.s.firstWord(c.from)) && w.g.isRole(w.s.firstWord(c.from+1)) // "he is my son" states a different fact
-		about := w.s.hasWordOf(0, c.from, "person-subjects")                                                       // "she is 4" does not correct a name
-		if role || about && len(list) == 1 && (list[0].Attr == say.Called || list[0].Attr == "name") {
+		role := w.g.lex.containsWord("owned-starts", w.s.firstWord(c.from)) && w.g.isRole(w.s.firstWord(c.from+1))                      // "he is my son" states a different fact
+		about := w.s.hasWordOf(0, c.from, "person-subjects")                                                                            // "she is 4" does not correct a name
+		if role || about && len(list) == 1 && (list[0].Attr == say.Called || list[0].Attr == "name" || strings.Contains(fact, "'s ")) { // "she's 58" after her birthday
 			return w.asPersonStatement()
+		}
+		if len(list) == 1 && (len(dateparse.Find(list[0].Value, w.s.now)) > 0) != (len(dateparse.Find(value, w.s.now)) > 0) {
+			return noPlan()
 		}
 		if len(list) == 1 && list[0].Value != "" && strings.Count(fact, list[0].Value) == 1 && len(strings.Fields(value)) <= len(strings.Fields(list[0].Value))+3 {
 			if _, number := strings.CutPrefix(list[0].Value, "number "); number && isDigit(value[0]) {

@@ -119,7 +119,7 @@ func addExpense(w *intentDraft) (plan, bool) {
 		return noPlan()
 	}
 	unpaid := func(word string) bool { return w.g.lex.containsWord("unpaid-words", strings.Trim(word, ".,!")) }
-	if slices.ContainsFunc(strings.Fields(strings.ToLower(w.s.text)), unpaid) && !w.moneyWords() && !w.hasKeyword("came") { // "electric bill 214.37 due on the 15th"
+	if slices.ContainsFunc(strings.Fields(strings.ToLower(w.s.text)), unpaid) && !w.moneyWords() && (!w.hasKeyword("came") || strings.Contains(strings.ToLower(w.s.text), " due ")) { // "electric bill 214.37 due on the 15th"
 		return planQuestion("Have you paid that already? Then say \"spent ... on ...\". For a bill to pay, say \"remind me on ... to pay ...\".", nil)
 	}
 	if short, ok := w.withoutToo(b.category); ok {
@@ -158,8 +158,22 @@ func addExpense(w *intentDraft) (plan, bool) {
 		}
 		return w.askTime(err, "On which day was that?", func(when string) string { return said + " " + when })
 	}
+	if c.currency == "" && w.beginsWithAnd() {
+		c.currency = w.g.talk.lastCurrency()
+	}
 	return planCall("log_expense", argsOf("amount", c.value, "currency", c.currency, "category", b.category,
 		"vendor", b.vendor, "date", day))
+}
+
+// lastCurrency returns the currency that the last message named for an expense, or "".
+func (d *dialogue) lastCurrency() string {
+	x, _ := d.exchangeAgo(0)
+	for _, p := range slices.Backward(x.acts) {
+		if p.tool == "log_expense" && !p.failed {
+			return p.stringArg("currency")
+		}
+	}
+	return ""
 }
 
 // withoutToo removes "too" or "as well" from the end of a purpose.

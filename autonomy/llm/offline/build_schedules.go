@@ -54,6 +54,8 @@ func addSchedule(w *intentDraft) (plan, bool) {
 	}
 	t, err := w.joinTimes(d.times)
 	switch {
+	case t.every == "" && !w.hasKeyword("schedule") && inner.isLog(): // "ran 8k this morning in 47 mins", "biscuit is 960g now"
+		return noPlan()
 	case t.every == "" && w.g.lex.containsWord("record-changes", strings.ToLower(firstField(action))) && len(w.lead) == 0: // "cancel the dentist reminder tomorrow at 9"
 		return planQuestion("I am not sure whether the time belongs to the record. I changed nothing. Can you say it without the time?", nil)
 	case t.every == "" && (w.isAsking() || w.g.classOf(w.s) == aStatement || w.g.classOf(w.s) == aQuestion): // "what did I do yesterday?", "any alarms for tomorrow?"
@@ -75,6 +77,11 @@ func addSchedule(w *intentDraft) (plan, bool) {
 		return planQuestion("That time has already passed. When should I do that?", w.timeAnswer(again))
 	}
 	return planCall("create_schedule", argsOf("at", t.rfc3339(), "action", action))
+}
+
+// isLog reports whether a plan only stores what happened or what is so.
+func (p plan) isLog() bool {
+	return len(p.calls) > 0 && !slices.ContainsFunc(p.calls, func(c call) bool { return c.name != "remember" && !strings.HasPrefix(c.name, "log_") })
 }
 
 // isLengthOfTime reports whether the only time follows "for", and is no start of an action.
@@ -180,6 +187,9 @@ func (g *grammar) isDoable(text string, now time.Time) bool {
 		}
 	}
 	if g.lex.containsWord("answer-fillers", first) && first != "the" && !g.lex.containsWord("articles", first) {
+		return false
+	}
+	if bases, past := g.baseForm(first); past && !slices.Contains(bases, first) && !g.lex.containsWord("setting-verbs", first) || g.lex.containsWord("past-verbs", first) { // "walked the dog at 7"
 		return false
 	}
 	for i := 1; i < min(3, len(s.tokens)); i++ { // "Tom called", "my train left"

@@ -50,7 +50,7 @@ func (t *turn) pendingQuestion() *question {
 		case p.answered, p.intent != nil && p.intent.name == "nevermind", strings.HasSuffix(x.reply, "?"):
 			q = nil
 		}
-		if age++; age > unrelated || age > 1 && q != nil && q.agree != nil && q.offer == nil { // "yes" must follow the question
+		if age++; age > unrelated || age > 1 && q != nil && q.agree != nil && q.offer == nil && !strings.HasSuffix(x.reply, q.text) { // "yes" must follow the question
 			q = nil
 		}
 	}
@@ -66,7 +66,7 @@ func (g *grammar) answerTo(q *question, text string, now time.Time) plan {
 	if p.answered && q != nil && (q.agree != nil || len(q.options) > 0) {
 		return p
 	}
-	return g.confirmUnlessPlain(q, p, text, now)
+	return g.tellUnanswered(q, g.keepWaiting(q, g.confirmUnlessPlain(q, p, text, now)))
 }
 
 // interpretAnswer interprets text as the answer to a question, unless the text is clearly something else.
@@ -91,6 +91,7 @@ func (g *grammar) interpretAnswer(q *question, text string, now time.Time) plan 
 		return g.planRequests(text, now, 0)
 	}
 	if p, ok := g.amendQuestion(q, text, now); ok {
+		p.answered = true
 		return p
 	}
 	if p := g.planSingle(g.parseSentence(text, now), 0, false); p.intent != nil && p.intent.name == "follow.resume" || q.offer != nil && g.talk.onlyAsked() && g.asksWhen(text, now) { // "what did you ask?"
@@ -114,6 +115,7 @@ func (g *grammar) interpretAnswer(q *question, text string, now time.Time) plan 
 			return p
 		}
 		if p, ok := g.amendPending(q, text, now); ok {
+			p.answered = true
 			return p
 		}
 		return g.planRequests(text, now, 0)

@@ -11,19 +11,45 @@ var fillerLists = []string{
 	"repeat-words", "additional-words", "time-words", "time-edges", "typo-units", "day-words", "correction-starts", "plain-reminders", "levels", "numbers",
 }
 
+// figureLists are the further lists of such words for tools that record figures.
+var figureLists = []string{"habits", "units", "weights", "currencies", "more-currencies", "cents"}
+
+// wordFamilies maps the tools that create a record from the words of a request to the head of the names of their
+// intents.
+var wordFamilies = map[string]string{
+	"create_reminder": "reminder.", "create_task": "task.", "log_expense": "money.", "log_habit": "habit.", "remember": "memory.",
+	"create_note": "note.", "append_note": "note.", "create_schedule": "schedule.",
+}
+
 // findLostWord returns the first word of the sentence that is in no text and no time of the plan and is no part of a
 // request, such as the "on" of "put the oven on at 17:00", or "".
 func (d *planReview) findLostWord() string {
-	if d.isFollowUp() || d.p.answered || d.p.accounted || d.p.question != nil || d.p.intent.name != "reminder.add" && d.p.intent.name != "task.add" {
+	if d.isFollowUp() || d.p.answered || d.p.accounted || d.p.question != nil {
 		return ""
 	}
 	kept := map[string]int{}
+	lists := fillerLists
+	d.words = map[string]bool{}
 	for _, c := range d.allCalls() {
-		if c.name != "create_reminder" && c.name != "create_task" || strings.HasSuffix(stringOf(c.args["project"]), " list") {
+		family := wordFamilies[c.name]
+		if strings.HasSuffix(stringOf(c.args["project"]), " list") {
+			family = "list."
+		}
+		if family == "" {
 			return ""
 		}
-		for _, name := range []string{"text", "title", "project"} {
-			for _, t := range splitTokens(stringOf(c.args[name]), d.g.lex) {
+		if strings.HasPrefix(c.name, "log_") {
+			lists = append(fillerLists[:len(fillerLists):len(fillerLists)], figureLists...)
+		}
+		for _, in := range d.g.intents {
+			if strings.HasPrefix(in.name, family) || in == d.p.intent {
+				for _, p := range in.patterns {
+					addLiterals(p, d.words)
+				}
+			}
+		}
+		for _, v := range c.args {
+			for _, t := range splitTokens(stringOf(v), d.g.lex) {
 				kept[t.norm]++
 			}
 		}
@@ -34,7 +60,8 @@ func (d *planReview) findLostWord() string {
 		case t.kind != word, !particle && (d.s.isInTime(i) || d.g.lex.containsWord("prepositions", t.norm) && d.s.spanAt(i) != nil):
 		case kept[t.norm] > 0:
 			kept[t.norm]--
-		case particle, !d.isRequestWord(t.norm):
+		case i > 2 && (d.s.tokens[i-2].norm == "for" && d.s.tokens[i-3].norm == "list" || d.s.tokens[i-1].norm == "for" && d.s.tokens[i-2].norm == "list"): // "a packing list for the trip"
+		case particle, !d.isRequestWord(t.norm, lists):
 			return t.norm
 		}
 	}
@@ -42,8 +69,8 @@ func (d *planReview) findLostWord() string {
 }
 
 // isRequestWord reports whether a word may belong to the request instead of a record.
-func (d *planReview) isRequestWord(norm string) bool {
-	if isDigit(norm[0]) || d.g.requestWords[norm] || slices.ContainsFunc(fillerLists, func(list string) bool { return d.g.lex.containsWord(list, norm) }) {
+func (d *planReview) isRequestWord(norm string, lists []string) bool {
+	if strings.ContainsAny(norm, "0123456789") || d.words[norm] || d.g.requestWords[norm] || slices.ContainsFunc(lists, func(list string) bool { return d.g.lex.containsWord(list, norm) }) {
 		return true
 	}
 	for w := range d.g.requestWords {
@@ -90,7 +117,7 @@ func (d *planReview) splitsName() bool {
 			return false
 		}
 		before := d.s.tokens[sp.from-1]
-		return before.kind == word && !d.isRequestWord(before.norm) && slices.ContainsFunc(d.allCalls(), func(c call) bool {
+		return before.kind == word && !d.isRequestWord(before.norm, fillerLists) && slices.ContainsFunc(d.allCalls(), func(c call) bool {
 			return strings.HasSuffix(strings.ToLower(strings.TrimRight(stringOf(c.args["text"])+stringOf(c.args["title"]), "'’")), before.norm)
 		})
 	})

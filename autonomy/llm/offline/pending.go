@@ -29,7 +29,7 @@ func (g *grammar) amendPending(q *question, text string, now time.Time) (plan, b
 	}
 	past := append(slices.Clone(g.talk.past[:len(g.talk.past)-1]), made)
 	p := g.inDialogue(&dialogue{past: past}).planRequests(text, now, 0)
-	if p.intent == nil || !strings.HasPrefix(p.intent.name, "follow.") || !g.changesRecords(p) {
+	if p.intent == nil || p.intent.rank < 1 || !g.changesRecords(p) {
 		return noPlan()
 	}
 	keep := plan{outcome: ask, say: "I cannot use " + quoteText(text) + " as an answer to that.", question: q}
@@ -65,9 +65,12 @@ func amendCalls(calls []call, p plan) ([]call, bool) {
 		kind := c.name[strings.LastIndex(c.name, "_")+1:]
 		ref := stringOf(c.args[kind])
 		i := slices.IndexFunc(out, func(o call) bool {
-			return o.name == "create_"+kind && (stringOf(o.args["text"]) == ref || stringOf(o.args["title"]) == ref)
+			return ref != "" && o.name == "create_"+kind && (stringOf(o.args["text"]) == ref || stringOf(o.args["title"]) == ref)
 		})
+		more := len(p.then) == 0 && c.name == out[0].name && c.args["project"] == out[0].args["project"] && (c.name == "create_task" || c.name == "log_expense" || c.name == "remember")
 		switch {
+		case i < 0 && more: // "and Tom from work"
+			out = append(out, c)
 		case i < 0:
 			return nil, false
 		case c.name == "cancel_reminder" || c.name == "delete_task":

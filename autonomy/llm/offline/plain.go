@@ -17,6 +17,7 @@ func (g *grammar) confirmUnlessPlain(q *question, p plan, text string, now time.
 			if found.intent == nil {
 				found.intent = intent
 			}
+			found.looked = true
 			return g.confirmUnlessPlain(q, found, text, now)
 		}
 		return p
@@ -28,17 +29,18 @@ func (g *grammar) confirmUnlessPlain(q *question, p plan, text string, now time.
 		return p.declineUnlessPlain(text)
 	}
 	d := planReview{g: g, s: g.parseSentence(text, now), p: p, lostClock: q != nil && strings.Contains(q.text, " can mean ")}
+	if d.isStatedPast() {
+		return plan{outcome: chat, say: g.replyText("statement"), intent: p.intent}
+	}
 	if d.firstSign() == "" {
 		return p
 	}
-	if p.question != nil {
-		alone, _ := planQuestion("I am not sure how to read all of that, so I changed nothing. Can you send one request at a time?", nil)
-		alone.intent = p.intent
-		return alone
-	}
 	asked, ok := g.readBack(p, now)
-	if !ok {
+	if !ok && !slices.ContainsFunc(d.allCalls(), func(c call) bool { _, known := describeCall(c, now); return known }) { // the tool has another check
 		return p
+	}
+	if p.question != nil || !ok {
+		asked, _ = planQuestion("I am not sure how to read all of that, so I changed nothing. Can you send one request at a time?", nil)
 	}
 	asked.intent, asked.answered = p.intent, p.answered
 	return asked
@@ -54,7 +56,9 @@ func (p plan) declineUnlessPlain(text string) plan {
 			}
 			last := words[len(words)-1]
 			spends := c.name == "log_expense"
-			if c.name == "create_task" && isDigit(words[0][0]) || // "je dois 20 euros à Paul"
+			timed := func(f string) bool { return p.lang.timeWords[f] && len(f) > 3 } // "restaurant hier soir"
+			if len(words) > 1 && timed(last) || spends && slices.ContainsFunc(words, timed) ||
+				c.name == "create_task" && isDigit(words[0][0]) || // "je dois 20 euros à Paul"
 				strings.ContainsAny(stringOf(c.args[name]), ";:?!()") || len(words) > maxWords[name] || len(words) > 1 && (p.lang.lex.containsWord("prepositions", last) || p.lang.lex.containsWord("articles", last)) ||
 				spends && slices.ContainsFunc(words, func(f string) bool {
 					return strings.ContainsAny(f, "0123456789") || p.lang.lex.containsWord("leftover", f)
@@ -73,10 +77,14 @@ type planReview struct {
 	p plan
 	// lostClock is whether the message answers the question which time of day is meant.
 	lostClock bool
+	words     map[string]bool // of the requests that lead to such calls
 }
 
 // firstSign returns the first sign that the plan is not plain, or "".
 func (d *planReview) firstSign() string {
+	if sign := d.signOfGuess(); sign != "" {
+		return sign
+	}
 	if sign := d.signInSentence(); sign != "" {
 		return sign
 	}
@@ -313,7 +321,10 @@ func (d *planReview) guessesNight() bool {
 	return slices.ContainsFunc(d.p.calls, func(c call) bool {
 		at, err := time.Parse(time.RFC3339, stringOf(c.args["at"]))
 		at = at.In(d.s.now.Location())
-		return c.name == "create_reminder" && err == nil && at.Hour() < 5 && at.Sub(d.s.now) > 2*time.Hour && !slices.ContainsFunc(d.s.tokens, func(t token) bool { return isDigit(t.norm[0]) && strings.ContainsAny(t.norm, ":.") })
+		_, alarm := d.g.lex.meaningOf("plain-reminders", stringOf(c.args["text"]))
+		return c.name == "create_reminder" && err == nil && at.Hour() < 5 && at.Sub(d.s.now) > 2*time.Hour && !slices.ContainsFunc(d.s.tokens, func(t token) bool {
+			return isFullClock(t.norm) || alarm && at.Hour() > 2 && isDigit(t.norm[0]) && strings.ContainsAny(t.norm, ":.") // "alarm 4:30"
+		})
 	})
 }
 

@@ -65,6 +65,7 @@ type plan struct {
 	accounted bool      // whether every word has been accounted for
 	joined    bool      // whether the calls are the parts of one sentence, which must not be split again
 	answered  bool      // whether the message answered the open question
+	looked    bool      // whether a lookup found the records of the calls
 	lang      *grammar  // the language of the message if it is not English
 	// keep selects the remembered facts that answer the question; nil selects all. none is the
 	// answer if keep selects no fact; "" means that all data is searched.

@@ -95,6 +95,16 @@ func describeCall(c call, now time.Time) (string, bool) {
 			line += ", priority " + priority
 		}
 		return line, true
+	case "update_task":
+		switch due := whenOf(c, now); {
+		case arg("title") != "":
+			return "change the task " + quoteText(arg("task")) + " to " + quoteText(arg("title")), true
+		case due != "":
+			return "move the task " + quoteText(arg("task")) + " to " + due, true
+		case arg("priority") != "":
+			return "give the task " + quoteText(arg("task")) + " the priority " + arg("priority"), true
+		}
+		return "", false
 	case "complete_task":
 		return "mark " + quoteText(arg("task")) + " as done", true
 	case "delete_task":
@@ -111,6 +121,21 @@ func describeCall(c call, now time.Time) (string, bool) {
 		return line, true
 	case "remember":
 		return "remember that " + person.ToSecond(arg("text")), true
+	case "log_habit":
+		line := "log " + quoteText(arg("habit"))
+		if n, ok := c.args["value"].(float64); ok {
+			line += " (" + strings.TrimSpace(strconv.FormatFloat(n, 'f', -1, 64)+" "+arg("unit")) + ")"
+		}
+		if day := whenOf(c, now); day != "" {
+			line += ", " + day
+		}
+		return line, true
+	case "append_note":
+		return "add " + quoteText(arg("text")) + " to the note " + quoteText(arg("note")), true
+	case "create_schedule":
+		return "do " + quoteText(arg("action")) + " " + whenOf(c, now), true
+	case "delete_note":
+		return "delete the note " + quoteText(arg("note")), true
 	case "create_note":
 		return "write the note " + quoteText(cmp.Or(arg("text"), arg("title"))), true
 	}

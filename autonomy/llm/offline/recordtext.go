@@ -3,6 +3,7 @@ package offline
 import (
 	"slices"
 	"strings"
+	"unicode"
 
 	"hob/platform/text/lazyregexp"
 )
@@ -67,7 +68,15 @@ func (r *recordText) signInStatement() string {
 		return "time"
 	case r.c.name == "remember" && last.norm == "right" && len(r.words) > 8 && slices.ContainsFunc(r.words, func(t token) bool { return t.norm == "so" }): // "so he owes me 5, right"
 		return "question"
+	case len(r.words) > 1 && r.isWord("request-edges", last) && !strings.Contains(r.planReview.s.text, ":"), r.c.name == "create_note" && last.norm == "list":
+		return "stray " + last.norm
+	case r.c.name == "remember" && len(r.words) > 1 && r.isWord("prepositions", first):
+		return "start " + first.norm
+	case r.c.name == "remember" && r.asksToKeep():
+		return "request"
 	case r.c.name != "remember" || r.p.intent != nil && r.p.intent.verbatim:
+	case r.g.lacksVerb(r.text, r.planReview.s.now):
+		return "no verb"
 	case r.isWord("dangling-ends", last):
 		return "end " + last.norm
 	case len(r.words) > 18:
@@ -76,12 +85,29 @@ func (r *recordText) signInStatement() string {
 	return ""
 }
 
+// asksToKeep reports whether a fact contains a request to keep it: "my size is 12, keep that for christmas".
+func (r *recordText) asksToKeep() bool {
+	for i := 2; i+1 < len(r.words); i++ {
+		if next := r.words[i+1].norm; slices.Contains([]string{"keep", "remember", "save", "store", "note", "log", "write"}, r.words[i].norm) && (next == "that" || next == "it" || next == "this") {
+			return true
+		}
+	}
+	return false
+}
+
 // signInShape returns a sign in the length, the marks, the first or the last word of a text.
 func (r *recordText) signInShape() string {
 	n := len(r.words)
 	first, last := r.words[0], r.words[n-1]
 	if r.p.answered && r.isNoText() {
 		return "answer"
+	}
+	listed := strings.HasSuffix(stringOf(r.c.args["project"]), " list")
+	switch {
+	case listed && (!strings.ContainsFunc(r.text, unicode.IsLetter) || last.norm == "one" || last.norm == "ones"): // "12.40", "the big ones"
+		return "items"
+	case r.c.name == "create_task" && !listed && strings.Contains(strings.ToLower(r.planReview.s.text), "the list"), r.c.name == "create_task" && !listed && n < 3 && r.isWord("groceries", first) && slices.ContainsFunc(r.planReview.s.tokens, func(t token) bool { return t.norm == "list" }): // "add milk to the list for tomorrow"
+		return "list"
 	}
 	if n > maxWords[r.name] || n > 8 && r.c.name == "create_task" && r.g.lex.containsWord("own-needs", r.planReview.s.firstWord(0)) {
 		return "length"
@@ -94,13 +120,16 @@ func (r *recordText) signInShape() string {
 	if n == 1 {
 		return ""
 	}
+	if stray := r.strayWord(); stray != "" {
+		return "stray " + stray
+	}
 	if !(first.norm == "not" && r.words[1].norm == "to") && (r.isWord("prepositions", first) || r.isWord("joints", first) || r.isWord("loose-starts", first)) {
 		return "start " + first.norm
 	}
 	if r.isWord("loose-ends", last) || r.isWord("prepositions", last) && !r.isWord("phrasal-verbs", first) && !r.isWord("linking-verbs", r.words[n-2]) {
 		return "end " + last.norm
 	}
-	if !strings.HasSuffix(stringOf(r.c.args["project"]), " list") {
+	if !listed {
 		return ""
 	}
 	if joined := r.countWords("joiners"); r.countWords("groceries") > 1 && joined == 0 || n > 3 && joined+r.countWords("prepositions")+r.countWords("belonging") == 0 {

@@ -198,6 +198,9 @@ func (sp *splitter) splitRequests(s *sentence, whole plan) (plan, bool) {
 			return p, true
 		}
 		if ok && !sp.belongsToWhole(whole, right, s, next) {
+			if p, is := sp.g.joinFact(left, right, sp.now); is {
+				return p, true
+			}
 			if left.removesRecord() && right.outcome == ask { // "cancel the meeting and reschedule it for Thursday"
 				p, _ := planQuestion("I am not sure how to read "+quoteText(s.originalText(next, len(s.tokens)))+" in that, so I changed nothing. Can you send one request at a time?", nil)
 				p.intent = left.intent
