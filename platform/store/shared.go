@@ -433,28 +433,34 @@ func (s *Store) tryBegin(ctx context.Context, fence string) (fenced int64, err e
 }
 
 // setSavepoint sets the savepoint of a job, unless it is set already.
-func (s *Store) setSavepoint(ctx context.Context) error {
+func (s *Store) setSavepoint() error {
 	if s.shared.set {
 		return nil
 	}
 	s.shared.set = true
-	return s.onWriter(func(c *postgres.Conn) error { return c.NextSavepoint(ctx) })
+	return s.onWriter(func(c *postgres.Conn) error {
+		c.NextSavepoint()
+		return nil
+	})
 }
 
 // errIgnored is the error of a closure that ignored the error of a statement, which ends the transaction in
 // PostgreSQL.
 var errIgnored = errors.New("a statement of the transaction failed")
 
-// endSavepoint implements endJob. It asks the server only if the job failed; the next job or the commit
-// keeps what a job has done.
+// endSavepoint implements endJob. It asks the server only if the job failed or if statements of the job have not
+// been sent yet; the next job or the commit keeps what a job has done.
 func (s *Store) endSavepoint(ctx context.Context, j *writeJob, err error) (failed, lost error) {
 	lost = s.onWriter(func(c *postgres.Conn) error {
+		if err == nil && j.panic == nil {
+			err = classifyError(c.SendDeferred(ctx))
+		}
 		aborted, lost := c.Aborted()
 		if aborted && err == nil {
 			err = cmp.Or(j.tx.failed, errIgnored)
 		}
 		if s.shared.set = lost == nil && (err != nil || j.panic != nil); s.shared.set {
-			return c.RunScript(ctx, "ROLLBACK TO j")
+			return c.RollbackSavepoint(ctx)
 		}
 		return lost
 	})

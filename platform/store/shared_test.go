@@ -58,6 +58,8 @@ type gate struct {
 	armed bool
 	// old makes the server look like version 13.
 	old bool
+	// requests counts the packets to the server.
+	requests int
 }
 
 // newGate forwards connections until the test ends.
@@ -109,6 +111,9 @@ func (g *gate) forwardBytes(to, from net.Conn, answers bool) {
 			g.hole = true
 		}
 		lost := answers && g.hole
+		if !answers && n > 0 {
+			g.requests++
+		}
 		if i := bytes.Index(b[:n], []byte("server_version\x00")); g.old && answers && i >= 0 {
 			copy(b[i+len("server_version\x00"):], "13")
 		}

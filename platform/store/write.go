@@ -254,10 +254,12 @@ func (s *Store) beginGroup(ctx context.Context, first *writeJob) (fenced, err er
 
 // rollbackGroup ends the transaction without changes. lost is the error if it was lost already.
 func (s *Store) rollbackGroup(ctx context.Context, lost error) {
-	_, err := s.conn.ExecContext(ctx, "ROLLBACK") // ignore the error of SQLite, because no transaction may be open
-	if s.shared != nil {
-		s.endShared(classifyError(cmp.Or(lost, err)))
+	if s.shared == nil {
+		_, _ = s.conn.ExecContext(ctx, "ROLLBACK") // ignore the error, because no transaction may be open
+		return
 	}
+	err := s.onWriter(func(c *postgres.Conn) error { return c.RollbackWrite(ctx) })
+	s.endShared(classifyError(cmp.Or(lost, err)))
 }
 
 // endGroup commits the transaction. After an error it is rolled back.
@@ -326,7 +328,7 @@ func (s *Store) runJob(ctx context.Context, j *writeJob) (ok bool, lost error) {
 // beginJob sets the savepoint of a job.
 func (s *Store) beginJob(ctx context.Context) error {
 	if s.shared != nil {
-		return s.setSavepoint(ctx)
+		return s.setSavepoint()
 	}
 	_, err := s.conn.ExecContext(ctx, "SAVEPOINT j")
 	return err

@@ -126,6 +126,11 @@ type Conn struct {
 	changed map[string]bool
 	kept    map[string]*prepared
 	names   int
+	// writing is set from BeginWrite until the transaction ends: statements are deferred, see call.
+	writing       bool
+	deferred      []*call
+	deferredBytes int
+	savepointDue  bool // NextSavepoint was called, and nothing has been sent since
 }
 
 // maxPrepared is the largest number of prepared statements of a connection.
@@ -178,6 +183,10 @@ func (c *Conn) prepareStatement(ctx context.Context, query string, args []driver
 	if p := c.kept[key]; p != nil {
 		return p, nil
 	}
+	// an error ends the transaction, and then the savepoint must be the one of this closure
+	if err := c.SendDeferred(ctx); err != nil {
+		return nil, err
+	}
 	all, err := translateScript(query)
 	if err != nil {
 		return nil, err
@@ -218,8 +227,11 @@ func (c *Conn) prepareStatement(ctx context.Context, query string, args []driver
 	return p, nil
 }
 
-// runQuery runs a query and reads all its rows.
-func (c *Conn) runQuery(ctx context.Context, query string, args []driver.NamedValue) (*pgconn.Result, error) {
+// newCall prepares a statement and encodes its arguments.
+func (c *Conn) newCall(ctx context.Context, query string, args []driver.NamedValue) (*call, error) {
+	if c.dead && c.writing {
+		return nil, fmt.Errorf("%w: the transaction was lost", ErrAway)
+	}
 	if c.dead {
 		return nil, driver.ErrBadConn
 	}
@@ -235,21 +247,36 @@ func (c *Conn) runQuery(ctx context.Context, query string, args []driver.NamedVa
 	if len(args) < len(p.params) {
 		return nil, fmt.Errorf("postgres: %d arguments for %d parameters in %q", len(args), len(p.params), query)
 	}
-	values, formats := make([][]byte, len(p.params)), make([]int16, len(p.params))
+	k := &call{c: c, p: p, query: query, values: make([][]byte, len(p.params)), formats: make([]int16, len(p.params))}
 	for i := range p.params {
-		if values[i], formats[i], err = encodeValue(args[i].Value, p.params[i]); err != nil {
+		if k.values[i], k.formats[i], err = encodeValue(args[i].Value, p.params[i]); err != nil {
 			return nil, err
 		}
 	}
 	c.noteChange(p.changes)
-	r := c.pg.ExecPrepared(limited, p.name, values, formats, p.formats).Read()
+	return k, nil
+}
+
+// runCall runs a statement, after the deferred ones, and reads all its rows.
+func (c *Conn) runCall(ctx context.Context, k *call) (*pgconn.Result, error) {
+	if len(c.deferred) > 0 || c.savepointDue {
+		return c.sendCalls(ctx, k)
+	}
+	limited, cancel := c.limitAnswer(ctx)
+	defer cancel()
+	r := c.pg.ExecPrepared(limited, k.p.name, k.values, k.formats, k.p.formats).Read()
 	if r.Err != nil {
-		if pe, ok := errors.AsType[*pgconn.PgError](r.Err); ok && pe.Code == "0A000" { // the table changed after the statement was prepared
-			clear(c.kept)
-		}
-		return nil, c.classifyError(ctx, describeStatement(r.Err, query))
+		return nil, c.classifyStatement(ctx, r.Err, k.query)
 	}
 	return r, nil
+}
+
+// classifyStatement returns the error of a prepared statement.
+func (c *Conn) classifyStatement(ctx context.Context, err error, query string) error {
+	if pe, ok := errors.AsType[*pgconn.PgError](err); ok && pe.Code == "0A000" { // the table changed after the statement was prepared
+		clear(c.kept)
+	}
+	return c.classifyError(ctx, describeStatement(err, query))
 }
 
 func (c *Conn) noteChange(table string) {
@@ -277,7 +304,14 @@ func (c *Conn) limitAnswer(ctx context.Context) (context.Context, context.Cancel
 // ExecContext implements driver.ExecerContext. A query without arguments may have several statements.
 func (c *Conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	if len(args) > 0 {
-		r, err := c.runQuery(ctx, query, args)
+		k, err := c.newCall(ctx, query, args)
+		if err == nil && c.writing {
+			return k, c.deferCall(ctx, k)
+		}
+		if err != nil {
+			return nil, err
+		}
+		r, err := c.runCall(ctx, k)
 		if err != nil {
 			return nil, err
 		}
@@ -285,6 +319,9 @@ func (c *Conn) ExecContext(ctx context.Context, query string, args []driver.Name
 	}
 	if c.dead {
 		return nil, driver.ErrBadConn
+	}
+	if err := c.SendDeferred(ctx); err != nil {
+		return nil, err
 	}
 	all, err := translateScript(query)
 	if err != nil {
@@ -319,7 +356,11 @@ func (result) LastInsertId() (int64, error) {
 
 // QueryContext implements driver.QueryerContext.
 func (c *Conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
-	r, err := c.runQuery(ctx, query, args)
+	k, err := c.newCall(ctx, query, args)
+	if err != nil {
+		return nil, err
+	}
+	r, err := c.runCall(ctx, k)
 	if err != nil {
 		return nil, err
 	}

@@ -18,12 +18,21 @@ import (
 var Functions string
 
 // lockWriters waits until no other instance writes. The server releases the lock at the end of the
-// transaction, or with a connection that it gave up. All transactions of Hob read rows before they
-// change others, as with the one writer of SQLite; locks of single rows would not protect what they
-// read. A step and the end of a turn also add to the chain of the audit log, and to tables such as doc_changes
-// that the index of each instance follows by number: a smaller number that is committed later would be missed.
-// They take most of the time of a turn. A claim is one statement, which never meets another one, so FOR UPDATE
-// SKIP LOCKED adds nothing.
+// transaction, or with a connection that it gave up.
+//
+// Sessions on different instances cannot commit in parallel, because each step and end of a turn needs an order
+// across all sessions:
+//   - The counters of numbered tables (inbox, outbox, messages, docs): the index of each instance and others read on
+//     from the last number that they have seen, so a smaller number must not be committed later. A row of
+//     sqlite_sequence stays locked until the commit.
+//   - The audit log: each line contains the hash of the line before.
+//   - NOTIFY: PostgreSQL itself serializes the commits of transactions that notify.
+//   - What transactions read before they change other rows, as they may with the one writer of SQLite.
+//
+// Without this lock, they wait for each other at these places in any order: three instances had a deadlock with
+// every tenth message, which the server ends after 1 s, and were 3 to 6 times slower (docs/reports/fleet.txt). A
+// claim is one statement, so FOR UPDATE SKIP LOCKED would add nothing. Instead, the lock is held for few round
+// trips, see call.
 const lockWriters = "SELECT pg_advisory_xact_lock(hashtext('hob'), hashtext(current_schema()))"
 
 // notifications is the channel on which the writers of the database notify each other.
@@ -36,7 +45,9 @@ const notifications = "hob_commits"
 func (c *Conn) BeginWrite(ctx context.Context, writer, token, fence string) (migrations, fenced int64, err error) {
 	begin := fmt.Sprintf("BEGIN; %s; UPDATE store_writers SET token = '%s', at = extract(epoch FROM now()) * 1000 WHERE writer = '%s'; "+
 		"SELECT count(*) FROM migrations; ", lockWriters, token, writer)
-	c.changed = map[string]bool{}
+	c.changed, c.writing = map[string]bool{}, true
+	c.discardDeferred()
+	c.savepointDue = false
 	if fence != "" {
 		begin += fence + "; "
 	}
@@ -52,6 +63,7 @@ func (c *Conn) BeginWrite(ctx context.Context, writer, token, fence string) (mig
 
 // CommitWrite ends the transaction of BeginWrite and notifies the others of the changed tables, see Listen.
 func (c *Conn) CommitWrite(ctx context.Context, writer string) error {
+	c.writing, c.savepointDue = false, false
 	if len(c.changed) == 0 {
 		return c.RunScript(ctx, "COMMIT")
 	}
@@ -59,9 +71,23 @@ func (c *Conn) CommitWrite(ctx context.Context, writer string) error {
 	return c.RunScript(ctx, fmt.Sprintf("SELECT pg_notify('%s', '%s %s'); COMMIT", notifications, writer, strings.Join(tables, " ")))
 }
 
-// NextSavepoint keeps the changes since the savepoint j and sets it again.
-func (c *Conn) NextSavepoint(ctx context.Context) error {
-	return c.RunScript(ctx, "RELEASE j; SAVEPOINT j")
+// RollbackWrite ends the transaction of BeginWrite without changes.
+func (c *Conn) RollbackWrite(ctx context.Context) error {
+	c.discardDeferred()
+	c.writing, c.savepointDue = false, false
+	return c.RunScript(ctx, "ROLLBACK")
+}
+
+// NextSavepoint keeps the changes since the savepoint j and sets it again, together with the next statement.
+func (c *Conn) NextSavepoint() { c.savepointDue = true }
+
+// RollbackSavepoint drops the changes since the savepoint j.
+func (c *Conn) RollbackSavepoint(ctx context.Context) error {
+	c.discardDeferred()
+	if c.savepointDue { // there are none, and the savepoint of the server is an older one
+		return nil
+	}
+	return c.RunScript(ctx, "ROLLBACK TO j")
 }
 
 // Aborted reports whether a statement of the transaction failed, without asking the server. It returns an
