@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -161,10 +162,11 @@ func (d *Daemon) Exited() <-chan struct{} { return d.exited }
 // PID returns the number of the process.
 func (d *Daemon) PID() int { return d.cmd.Process.Pid }
 
-// Signal sends a signal to the daemon, but not to its children.
+// Signal sends a signal to the daemon, but not to its children. A daemon that has ended, for example at a
+// failpoint, is ignored.
 func (d *Daemon) Signal(s syscall.Signal) {
 	d.t.Helper()
-	if err := d.cmd.Process.Signal(s); err != nil {
+	if err := d.cmd.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		d.t.Error(err)
 	}
 }

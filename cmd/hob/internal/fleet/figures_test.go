@@ -22,13 +22,25 @@ func TestFleet_Figures(t *testing.T) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Times in ms as median / 99th percentile. The model answers at once. Turns/s and claims/s: %d messages in %d sessions.\n\n", busyMessages, busySessions)
 	fmt.Fprintf(&b, "%-26s %13s %13s %9s %9s %13s %13s\n", "", "turn", "with tool", "turns/s", "claims/s", "claim crosses", "reply crosses")
-	for size, name := range []string{"SQLite", "PostgreSQL, 1 instance", "PostgreSQL, 2 instances", "PostgreSQL, 3 instances"} {
-		t.Run(name, func(t *testing.T) {
-			m := newFleet(t, fleetOptions{size: size, seed: 1}).measureFleet(t.Context())
-			fmt.Fprintf(&b, "%-26s %13s %13s %9.1f %9.1f %13s %13s\n", name, formatSpread(m.say), formatSpread(m.job), m.turns, m.claims, formatSpread(m.claimLag), formatSpread(m.replyLag))
+	for _, c := range []struct {
+		name  string
+		size  int
+		delay time.Duration
+	}{
+		{"SQLite", 0, 0},
+		{"PostgreSQL, 1 instance", 1, 0},
+		{"PostgreSQL, 2 instances", 2, 0},
+		{"PostgreSQL, 3 instances", 3, 0},
+		{"1 ms away, 1 instance", 1, time.Millisecond / 2},
+		{"1 ms away, 2 instances", 2, time.Millisecond / 2},
+		{"1 ms away, 3 instances", 3, time.Millisecond / 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := newFleet(t, fleetOptions{size: c.size, seed: 1, delay: c.delay}).measureFleet(t.Context())
+			fmt.Fprintf(&b, "%-26s %13s %13s %9.1f %9.1f %13s %13s\n", c.name, formatSpread(m.say), formatSpread(m.job), m.turns, m.claims, formatSpread(m.claimLag), formatSpread(m.replyLag))
 		})
 	}
-	for _, lease := range []time.Duration{leaseTime, 15 * time.Second} {
+	for _, lease := range []time.Duration{3 * time.Second, 15 * time.Second} {
 		t.Run("takeover after "+lease.String(), func(t *testing.T) {
 			f := newFleet(t, fleetOptions{size: 2, seed: 1, lease: lease})
 			var times []time.Duration
@@ -58,8 +70,7 @@ func (f *fleetFixture) measureFleet(ctx context.Context) (m figures) {
 	posted := map[string]string{} // event -> instance that received it
 	ask := func(word string, n int) time.Duration {
 		x, began := f.instances[n%len(f.instances)], time.Now()
-		event, err := x.Send(ctx, "webhook:quiet", fmt.Sprintf("%s s0-%d", word, n))
-		failOnError(f.t, err)
+		event := f.sendMessage(ctx, x, "webhook:quiet", fmt.Sprintf("%s s0-%d", word, n))
 		posted[event] = x.name
 		for f.receiver.Replied(event).IsZero() && ctx.Err() == nil {
 			pauseFor(ctx, time.Millisecond)
@@ -138,8 +149,7 @@ func (f *fleetFixture) countClaims(ctx context.Context) int64 {
 func (f *fleetFixture) measureTakeover(ctx context.Context, round int) time.Duration {
 	f.setThink(10 * time.Second)
 	for n := 0; ctx.Err() == nil; n++ {
-		event, err := f.instances[n%2].Send(ctx, fmt.Sprintf("webhook:over%d-%d", round, n), fmt.Sprintf("say s%d-%d", round, n))
-		failOnError(f.t, err)
+		event := f.sendMessage(ctx, f.instances[n%2], fmt.Sprintf("webhook:over%d-%d", round, n), fmt.Sprintf("say s%d-%d", round, n))
 		f.awaitProgress(ctx, "the claim", func() int { return 0 }, func() bool { return len(f.listClaimers(ctx, event)) > 0 })
 		if f.listClaimers(ctx, event)[0] != "a" {
 			continue

@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -30,8 +31,9 @@ import (
 	"hob/platform/store/storetest"
 )
 
-// leaseTime is the lease of the instances, except where a test measures another one.
-const leaseTime = 3 * time.Second
+// leaseTime is the lease of the instances, except where a test measures another one. A shorter one would also end
+// where a busy machine delays a renewal.
+const leaseTime = 6 * time.Second
 
 // fleetFixture is a fleet with its database, its model and the receiver of its replies.
 type fleetFixture struct {
@@ -39,6 +41,7 @@ type fleetFixture struct {
 	server    *storetest.Server // nil if the only instance uses SQLite
 	receiver  *daemontest.Receiver
 	instances []*instance
+	delay     time.Duration
 	documents string // folder to which the tools of all instances write
 
 	log []string // the faults
@@ -78,12 +81,13 @@ type fleetOptions struct {
 	lease    time.Duration // 0: leaseTime
 	networks bool          // each instance in a network namespace, if the machine permits it
 	noSecret []string
+	delay    time.Duration // of the network to the database, in each direction
 }
 
 // newFleet starts a server and the instances.
 func newFleet(t *testing.T, o fleetOptions) *fleetFixture {
 	t.Helper()
-	f := &fleetFixture{t: t, rnd: rand.New(rand.NewPCG(o.seed, 1)), receiver: daemontest.NewReceiver(t)}
+	f := &fleetFixture{t: t, delay: o.delay, rnd: rand.New(rand.NewPCG(o.seed, 1)), receiver: daemontest.NewReceiver(t)}
 	o.lease = cmp.Or(o.lease, leaseTime)
 	bin, err := program()
 	failOnError(t, err)
@@ -122,7 +126,7 @@ func newFleet(t *testing.T, o fleetOptions) *fleetFixture {
 				addr := strings.Split(url, "/")[2]
 				ln, err := x.net.listenInside(addr)
 				failOnError(t, err)
-				newProxy(t, ln, addr)
+				newProxy(t, ln, addr, 0)
 			}
 		}
 		if o.size > 0 {
@@ -148,7 +152,7 @@ func (f *fleetFixture) addressFor(x *instance) string {
 	} else {
 		ln, err := net.Listen("tcp", "127.0.0.1:0")
 		failOnError(f.t, err)
-		x.proxy = newProxy(f.t, ln, server)
+		x.proxy = newProxy(f.t, ln, server, f.delay)
 		addr = x.proxy.addr
 	}
 	return strings.Replace(f.server.URL(database), server, addr, 1)
@@ -224,6 +228,21 @@ func (f *fleetFixture) randomBelow(n int) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.rnd.IntN(n)
+}
+
+// sendMessage sends a message and returns its event. While the instance accepts nothing, because it joins again,
+// the message is repeated, as clients do.
+func (f *fleetFixture) sendMessage(ctx context.Context, x *instance, session, text string) (event string) {
+	f.t.Helper()
+	f.awaitProgress(ctx, "an instance that accepts "+text, func() int { return 0 }, func() bool {
+		var err error
+		event, err = x.Send(ctx, session, text)
+		if s, ok := errors.AsType[*daemontest.StatusError](err); ok && s.Code != http.StatusServiceUnavailable {
+			f.t.Fatal(err)
+		}
+		return err == nil
+	})
+	return event
 }
 
 // queryRows reads from the database as soon as it can be reached.

@@ -178,12 +178,37 @@ func (f *fleetFixture) injectFault(ctx context.Context, kind string) {
 		if !canShiftClock {
 			break
 		}
-		failOnError(f.t, shiftClock(x.PID(), time.Duration(2*f.randomBelow(2)-1)*time.Hour))
-		f.awaitProgress(ctx, "the refusal of "+x.name+" to work with a wrong clock", func() int { return 0 }, func() bool { return x.Status() == http.StatusServiceUnavailable })
+		f.failUnlessEnded(x, shiftClock(x.PID(), time.Duration(2*f.randomBelow(2)-1)*time.Hour))
+		f.awaitProgress(ctx, "the refusal of "+x.name+" to work with a wrong clock", func() int { return 0 }, func() bool {
+			return x.hasEnded() || x.Status() == http.StatusServiceUnavailable
+		})
 		pauseFor(ctx, time.Duration(f.randomBelow(int(2*leaseTime.Milliseconds())))*time.Millisecond)
-		failOnError(f.t, shiftClock(x.PID(), 0))
+		f.failUnlessEnded(x, shiftClock(x.PID(), 0))
 	}
 	f.log = append(f.log, fmt.Sprintf("%s %s %s, %s", began.Format("15:04:05.000"), kind, x.name, time.Since(began).Round(time.Millisecond)))
+}
+
+// hasEnded reports whether an instance has reached its failpoint.
+func (x *instance) hasEnded() bool {
+	select {
+	case <-x.Exited():
+		return true
+	default:
+		return false
+	}
+}
+
+// failUnlessEnded fails the test with an error, unless the reason is that the instance has reached its failpoint.
+func (f *fleetFixture) failUnlessEnded(x *instance, err error) {
+	f.t.Helper()
+	if err == nil {
+		return
+	}
+	select {
+	case <-x.Exited(): // the process may be gone before its end is noticed
+	case <-time.After(10 * time.Second):
+		f.t.Fatal(err)
+	}
 }
 
 // cutOff separates an instance from the database until another one has ended its membership.

@@ -25,8 +25,7 @@ import (
 func TestFleet_SendsWhereTheSecretIs(t *testing.T) {
 	f := newFleet(t, fleetOptions{size: 2, seed: 1, noSecret: []string{"b"}})
 	for n := 0; ; n++ {
-		event, err := f.instances[1].Send(t.Context(), "webhook:s", fmt.Sprintf("say s0-%d", n))
-		failOnError(t, err)
+		event := f.sendMessage(t.Context(), f.instances[1], "webhook:s", fmt.Sprintf("say s0-%d", n))
 		f.awaitProgress(t.Context(), "the reply", f.receiver.Count, func() bool { return !f.receiver.Replied(event).IsZero() })
 		if slices.Contains(f.listClaimers(t.Context(), event), "b") {
 			break
@@ -69,8 +68,7 @@ func TestFleet_FollowsItsClock(t *testing.T) {
 // expectReply sends a message and waits for its reply.
 func (f *fleetFixture) expectReply(x *instance, text string) {
 	f.t.Helper()
-	event, err := x.Send(f.t.Context(), "webhook:s", text)
-	failOnError(f.t, err)
+	event := f.sendMessage(f.t.Context(), x, "webhook:s", text)
 	f.awaitProgress(f.t.Context(), "the reply", f.receiver.Count, func() bool { return !f.receiver.Replied(event).IsZero() })
 }
 

@@ -6,11 +6,13 @@ import (
 	"net"
 	"sync"
 	"testing"
+	"time"
 )
 
 // proxy stands between an instance and the database, so that a test can cut the instance off.
 type proxy struct {
 	addr, target string
+	delay        time.Duration // of all bytes, in each direction
 	wg           sync.WaitGroup
 
 	mu      sync.Mutex
@@ -20,9 +22,9 @@ type proxy struct {
 }
 
 // newProxy passes the connections of ln on to the target.
-func newProxy(t *testing.T, ln net.Listener, target string) *proxy {
+func newProxy(t *testing.T, ln net.Listener, target string, delay time.Duration) *proxy {
 	t.Helper()
-	p := &proxy{addr: ln.Addr().String(), target: target, open: make(chan struct{}), conns: map[net.Conn]bool{}}
+	p := &proxy{delay: delay, addr: ln.Addr().String(), target: target, open: make(chan struct{}), conns: map[net.Conn]bool{}}
 	close(p.open)
 	p.wg.Go(func() {
 		for {
@@ -121,6 +123,7 @@ func (p *proxy) copyBytes(to, from net.Conn) {
 		p.mu.Unlock()
 		<-open
 		if n > 0 {
+			time.Sleep(p.delay)
 			if _, werr := to.Write(buf[:n]); werr != nil {
 				return
 			}
