@@ -172,7 +172,7 @@ func (w *stepRecorder) recordEndTx(tx *store.Tx, s *callStep, e bus.Entry) error
 func (w *stepRecorder) ledgerEntry(s *callStep) bus.Entry {
 	return bus.Entry{
 		Call: s.call.ID, Event: w.t.Event.ID, Session: w.t.Event.Session, Tool: s.tool.Spec().Name, Args: s.args,
-		Effects: s.tool.Spec().Effects.String(), Decision: decisionOf(s), StartedAt: time.Now(),
+		Effects: cmp.Or(s.dec.Judgment.Effects, s.tool.Spec().Effects).String(), Decision: decisionOf(s), StartedAt: time.Now(),
 	}
 }
 

@@ -193,3 +193,26 @@ func TestSetAutoReply_CanBeUndoneAndTurnedOff(t *testing.T) {
 		}
 	}
 }
+
+// The user is never asked to approve a rule that cannot be set.
+func TestAutoReply_RefusesBeforeApproval(t *testing.T) {
+	b := newReplyBench(t)
+	judge := func(args string) error {
+		for _, x := range Tools(b.d) {
+			if x.Spec().Name == "set_auto_reply" {
+				return tools.JudgmentOf(t.Context(), x, json.RawMessage(args)).Refused
+			}
+		}
+		return nil
+	}
+	for _, args := range []string{`{"enabled":true}`, `{"enabled":true,"message":"x","hours":"25-8"}`, `{"enabled":true,"message":"x","duration_minutes":999999}`, `{"enabled":true,"message":"x","people":["Bob"]}`} {
+		if err := judge(args); tools.CodeOf(err) != tools.InvalidArguments {
+			t.Errorf("%s: refused with %v, want invalid arguments", args, err)
+		}
+	}
+	for _, args := range []string{`{}`, `{"enabled":false}`, `{"enabled":true,"message":"x","until":"tomorrow at 8:00"}`} {
+		if err := judge(args); err != nil {
+			t.Errorf("%s: refused with %v", args, err)
+		}
+	}
+}

@@ -98,6 +98,9 @@ func (d Deps) setAutoReply() tools.Tool {
 			case !*in.Enabled:
 				return tools.CallAssessment{Effects: tools.Write}
 			}
+			if _, err := d.checkReplyRule(in); err != nil { // before anyone is asked for approval
+				return tools.CallAssessment{Refused: err}
+			}
 			return tools.CallAssessment{Why: "everyone who writes and fits the rule gets the reply until it ends"}
 		},
 		Run: d.runAutoReply,
@@ -167,13 +170,37 @@ func (d Deps) runAutoReply(ctx context.Context, c tools.Call, in autoReplyIn) (t
 	}, nil
 }
 
-// newReplyRule checks the arguments of a new rule.
+// newReplyRule checks the arguments of a new rule, and sets its end.
 func (d Deps) newReplyRule(c tools.Call, in autoReplyIn) (*replyRule, error) {
+	r, err := d.checkReplyRule(in)
+	if err != nil {
+		return nil, err
+	}
+	r.ID, r.From, r.Until = c.ID, c.Now, c.Now.Add(cmp.Or(time.Duration(in.Minutes)*time.Minute, usualReply))
+	if in.Until != "" {
+		m, err := dateparse.Parse(in.Until, c.Now)
+		if err != nil {
+			return nil, tools.Errorf(tools.InvalidArguments, "until: %w", tools.CleanErr(err))
+		}
+		r.Until = m.Time
+	}
+	if !r.Until.After(c.Now) || r.Until.After(c.Now.Add(longestReply)) {
+		return nil, errReplyEnd()
+	}
+	return r, nil
+}
+
+func errReplyEnd() error {
+	return tools.Errorf(tools.InvalidArguments, "the end must be within the next 60 days; automatic replies without an end are not possible")
+}
+
+// checkReplyRule checks the arguments that do not depend on the time of the call.
+func (d Deps) checkReplyRule(in autoReplyIn) (*replyRule, error) {
 	if len(d.Replies.autoMailers()) == 0 {
 		return nil, &tools.Error{Source: provenance.Tool, Code: tools.Unsupported, Message: "automatic replies need a mail account with IMAP and SMTP, because programs such as Mail cannot mark a reply as automatic", Remedy: "add one with: hob account add"}
 	}
 	r := &replyRule{
-		ID: c.ID, Enabled: true, Message: strings.TrimSpace(in.Message), From: c.Now, Until: c.Now.Add(time.Duration(in.Minutes) * time.Minute), Contacts: in.Contacts == nil || *in.Contacts,
+		Enabled: true, Message: strings.TrimSpace(in.Message), Contacts: in.Contacts == nil || *in.Contacts,
 		Limit: cmp.Or(in.Limit, usualReplies), Answered: []replyRow{}, Skipped: map[string]int{}, Seen: map[string]time.Time{},
 	}
 	switch {
@@ -187,17 +214,8 @@ func (d Deps) newReplyRule(c tools.Call, in autoReplyIn) (*replyRule, error) {
 		return nil, tools.Errorf(tools.InvalidArguments, "limit must be 1 to %d", maxReplies)
 	case len(in.People) > maxReplyPeople || len(in.Except) > maxReplyPeople:
 		return nil, tools.Errorf(tools.InvalidArguments, "people and except have at most %d addresses each", maxReplyPeople)
-	case in.Until != "":
-		m, err := dateparse.Parse(in.Until, c.Now)
-		if err != nil {
-			return nil, tools.Errorf(tools.InvalidArguments, "until: %w", tools.CleanErr(err))
-		}
-		r.Until = m.Time
-	case in.Minutes == 0:
-		r.Until = c.Now.Add(usualReply)
-	}
-	if !r.Until.After(c.Now) || r.Until.After(c.Now.Add(longestReply)) {
-		return nil, tools.Errorf(tools.InvalidArguments, "the end must be within the next 60 days; automatic replies without an end are not possible")
+	case time.Duration(in.Minutes) > longestReply/time.Minute:
+		return nil, errReplyEnd()
 	}
 	for _, list := range []struct {
 		from []string

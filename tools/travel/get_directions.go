@@ -12,6 +12,7 @@ import (
 
 	"hob/platform/provenance"
 	"hob/platform/text/dateparse"
+	"hob/platform/text/lazyregexp"
 	"hob/platform/text/textnorm"
 	"hob/tools"
 )
@@ -110,7 +111,8 @@ func hostsOf(addresses []string) string {
 	return strings.Join(out, ", ")
 }
 
-// checkRequest returns an error if a place is missing or too long, or both times are given.
+// checkRequest returns an error if a place is missing, too long or not on the map, if the mode is unknown, or
+// if both times are given.
 func (d Deps) checkRequest(in routeIn) error {
 	start := d.startOf(in)
 	switch {
@@ -121,8 +123,17 @@ func (d Deps) checkRequest(in routeIn) error {
 	case in.Depart != "" && in.Arrive != "":
 		return tools.Errorf(tools.InvalidArguments, "give depart_time or arrive_by, not both")
 	}
-	return nil
+	for _, place := range []string{start, in.To} {
+		if _, _, ok := parsePoint(place); !ok && validPair.MatchString(place) {
+			return tools.Errorf(tools.InvalidArguments, "%q is no position; latitudes are -90 to 90 and longitudes -180 to 180", argumentText(place))
+		}
+	}
+	_, err := parseMode(in.Mode)
+	return err
 }
+
+// validPair matches two decimal numbers, which are a position and not a name.
+var validPair = lazyregexp.New(`^\s*-?\d+(\.\d+)?\s*,\s*-?\d+(\.\d+)?\s*$`)
 
 func (d Deps) startOf(in routeIn) string {
 	if s := strings.TrimSpace(in.From); s != "" && !strings.EqualFold(s, "home") {
@@ -241,6 +252,8 @@ func (d Deps) findRoute(ctx context.Context, mode travelMode, out *routeOut) (ti
 	case "Ok":
 	case "NoRoute", "NoSegment":
 		return 0, tools.Errorf(tools.NotFound, "there is no route between these places %s", tools.Clean(mode.words))
+	case "":
+		return 0, tools.Errorf(tools.Failed, "directions: the response has no route; check travel.routes_url")
 	default:
 		return 0, tools.Errorf(tools.Failed, "directions: the service answered with the code %q", cleanLine(r.Code, 40))
 	}
