@@ -214,6 +214,9 @@ type UndoRequest struct {
 	// By is the event that requested the undo, and Origin its entry point. An empty By means a
 	// model, which may undo only the actions that it could take itself.
 	By, Origin string
+	// Report is true if the request may revert nothing, because it was not approved: it only says why
+	// nothing can be undone. It fails with the code Conflict if something can be undone.
+	Report bool
 	// Progress, if set, is called to report the progress.
 	Progress func(fraction float64, note string)
 }

@@ -54,12 +54,12 @@ func (e ToolEngine) Undo(ctx context.Context, r tools.UndoRequest) (tools.Result
 }
 
 // Undoable implements system.Engine.
-func (e ToolEngine) Undoable(ctx context.Context, r tools.UndoRequest) (labels []string, err error) {
+func (e ToolEngine) Undoable(ctx context.Context, r tools.UndoRequest) (labels []string, at string, err error) {
 	sv := e.service()
 	if r.Session == "" && r.By != "" {
 		ev, err := sv.o.Bus.Inbox.Event(ctx, r.By)
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
 		if r.Session = ev.Session; strings.HasPrefix(r.Session, "tool:") {
 			r.Session, r.Origin = "", "tool"
@@ -69,7 +69,10 @@ func (e ToolEngine) Undoable(ctx context.Context, r tools.UndoRequest) (labels [
 	for _, a := range list {
 		labels = append(labels, a.UndoLabel)
 	}
-	return labels, err
+	if len(list) > 0 {
+		at = sv.o.Undo.FormatTime(list[0])
+	}
+	return labels, at, err
 }
 
 // Explain implements system.Engine.

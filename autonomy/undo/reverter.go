@@ -94,12 +94,24 @@ func (rv *Reverter) Undo(ctx context.Context, r tools.UndoRequest) (tools.Result
 		res := nothingToUndo(r)
 		res.Text, res.Source = s.describeSkipped()+res.Text, provenance.Worst(res.Source, s.source)
 		return res, nil
+	case r.Report:
+		return tools.Result{}, rv.reportOnly(ctx, r, s.list)
 	}
-	res, err := rv.undoAll(ctx, r, s.list, func() ([]bus.Entry, error) { return rv.Undoable(ctx, r) })
+	res, err := rv.undoAll(ctx, r, s.list, func() ([]bus.Entry, error) { return rv.listSelected(ctx, r) })
 	if err == nil {
 		res.Text, res.Source = s.describeSkipped()+res.Text, provenance.Worst(res.Source, s.source)
 	}
 	return res, err
+}
+
+// reportOnly returns why a request that was not approved undoes nothing.
+func (rv *Reverter) reportOnly(ctx context.Context, r tools.UndoRequest, list []bus.Entry) error {
+	if again, err := rv.Undoable(ctx, r); err != nil {
+		return rv.notUndone(r, list[0], list, err, provenance.Worst(list[0].Source, tools.SourceOf(err)))
+	} else if len(again) == 0 {
+		return tools.Errorf(tools.Conflict, "another request changed the actions at the same time; send the request again")
+	}
+	return tools.Errorf(tools.Conflict, "an action that can be undone was added at the same time; send the request again")
 }
 
 func nothingToUndo(r tools.UndoRequest) tools.Result {

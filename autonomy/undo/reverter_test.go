@@ -118,6 +118,7 @@ func TestUndoable_SelectsActions(t *testing.T) {
 		{"all of a conversation's last answer", tools.UndoRequest{Session: "here", Turn: true}, []string{"a2", "a1"}},
 		{"another conversation has nothing to undo", tools.UndoRequest{Session: "elsewhere"}, nil},
 		{"a call", tools.UndoRequest{ID: "a1"}, []string{"a1"}},
+		{"the newest action that the words describe", tools.UndoRequest{ID: "the value restore"}, []string{"b1"}},
 	} {
 		list, err := f.Undoable(t.Context(), c.r)
 		failOnError(t, err)
@@ -134,6 +135,19 @@ func TestUndoable_SelectsActions(t *testing.T) {
 	}
 	if _, err := f.Undoable(t.Context(), tools.UndoRequest{ID: "a1", Redo: true}); tools.CodeOf(err) != tools.Conflict {
 		t.Errorf("redo of an action that was not undone = %v, want a conflict", err)
+	}
+}
+
+// A request that was not approved because nothing could be undone undoes nothing, even if an action was
+// added since.
+func TestUndo_ReportRevertsNothing(t *testing.T) {
+	f := newFixture(t)
+	if r, err := f.Undo(t.Context(), tools.UndoRequest{Report: true}); err != nil || r.Text != "There is nothing to undo." {
+		t.Errorf("without an action: %+v, %v", r, err)
+	}
+	f.recordAction("a1", "a", "s")
+	if _, err := f.Undo(t.Context(), tools.UndoRequest{Report: true}); tools.CodeOf(err) != tools.Conflict || f.value != "" {
+		t.Errorf("Undo = %v, value %q, want a conflict and no change", err, f.value)
 	}
 }
 

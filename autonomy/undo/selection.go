@@ -125,7 +125,7 @@ func (rv *Reverter) selectActions(ctx context.Context, r tools.UndoRequest) (sel
 		list, err := rv.findRedoable(ctx, r.ID)
 		return selection{list: list, source: provenance.Tool}, err
 	case r.ID != "":
-		list, err := rv.undoableID(ctx, r.ID)
+		list, err := rv.undoableID(ctx, r)
 		return selection{list: list, source: provenance.Tool}, err
 	}
 	s, err := rv.selectLast(ctx, r, r.Session)
@@ -139,14 +139,18 @@ func (rv *Reverter) selectActions(ctx context.Context, r tools.UndoRequest) (sel
 	return s, err
 }
 
+// listUndoable lists the actions of a conversation that have a record for their undo, or of all
+// conversations if session is "", newest first.
+func (rv *Reverter) listUndoable(ctx context.Context, session string) ([]bus.Entry, error) {
+	if session == "" {
+		return rv.o.Bus.Ledger.Undoable(ctx, maxChecked)
+	}
+	return rv.o.Bus.Ledger.UndoableIn(ctx, session, maxChecked)
+}
+
 // selectLast selects the last actions of a conversation, or of all conversations if session is "".
 func (rv *Reverter) selectLast(ctx context.Context, r tools.UndoRequest, session string) (s selection, err error) {
-	var list []bus.Entry
-	if session != "" {
-		list, err = rv.o.Bus.Ledger.UndoableIn(ctx, session, maxChecked)
-	} else {
-		list, err = rv.o.Bus.Ledger.Undoable(ctx, maxChecked)
-	}
+	list, err := rv.listUndoable(ctx, session)
 	if err != nil {
 		return s, err
 	}
@@ -249,6 +253,15 @@ func (rv *Reverter) describeAction(e bus.Entry) string {
 	return "“" + textnorm.Ellipsize(textnorm.FirstLine(text), 100) + "”"
 }
 
+// FormatTime returns when an action started: the time of day, with the date if it was not today.
+func (rv *Reverter) FormatTime(e bus.Entry) string {
+	at, now := e.StartedAt.In(rv.o.Zone()), time.Now().In(rv.o.Zone())
+	if at.Format(time.DateOnly) == now.Format(time.DateOnly) {
+		return at.Format("15:04")
+	}
+	return at.Format("2006-01-02 15:04")
+}
+
 // nextHint precedes, in a question to the user, the id of the action that a model should undo if the
 // user agrees. The built-in brain reads the id too (see autonomy/llm/offline).
 const nextHint = "\n[hint] If the user agrees, call undo with the id "
@@ -267,12 +280,7 @@ func (rv *Reverter) blockedResult(r tools.UndoRequest, s selection) tools.Result
 	}
 	e := s.list[0]
 	out.Next = &Step{Call: e.Call, Tool: e.Tool, Label: e.UndoLabel}
-	zone := rv.o.Zone()
-	at := e.StartedAt.In(zone).Format("15:04")
-	if day := e.StartedAt.In(zone).Format(time.DateOnly); day != time.Now().In(zone).Format(time.DateOnly) {
-		at = day + " " + at
-	}
-	fmt.Fprintf(&b, " The action before it (%s) can be undone. ", at)
+	fmt.Fprintf(&b, " The action before it (%s) can be undone. ", rv.FormatTime(e))
 	switch r.Origin {
 	case "": // a model asks
 		fmt.Fprintf(&b, "Should I %s?", e.UndoLabel)

@@ -13,12 +13,36 @@ import (
 	"hob/channels"
 	"hob/platform/provenance"
 	"hob/platform/store"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
 // Undoable lists the actions that a request would undo, in the order in which it would undo them. It
-// lists none if the last action cannot be undone.
+// lists none if the last action cannot be undone, and returns an error if none of the actions with the
+// id of the request can be undone.
 func (rv *Reverter) Undoable(ctx context.Context, r tools.UndoRequest) ([]bus.Entry, error) {
+	list, err := rv.listSelected(ctx, r)
+	switch {
+	case err != nil || len(list) == 0:
+		return nil, err
+	case r.Redo:
+		_, err := rv.findRedoer(list[0])
+		return list, err
+	case r.ID == "":
+		return list, nil
+	}
+	errs, err := rv.checkUndo(ctx, list)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Contains(errs, nil) {
+		return nil, errs[0]
+	}
+	return list, nil
+}
+
+// listSelected lists the actions that Undo would try for a request.
+func (rv *Reverter) listSelected(ctx context.Context, r tools.UndoRequest) ([]bus.Entry, error) {
 	s, err := rv.selectActions(ctx, r)
 	if s.ask {
 		return nil, err
@@ -27,8 +51,9 @@ func (rv *Reverter) Undoable(ctx context.Context, r tools.UndoRequest) ([]bus.En
 }
 
 // undoableID finds the actions that belong to id, which identifies a call, an event or a sent
-// message.
-func (rv *Reverter) undoableID(ctx context.Context, id string) ([]bus.Entry, error) {
+// message, or consists of words from the description of the newest action that is meant.
+func (rv *Reverter) undoableID(ctx context.Context, r tools.UndoRequest) ([]bus.Entry, error) {
+	id := r.ID
 	e, err := rv.o.Bus.Ledger.Call(ctx, id)
 	if err == nil {
 		return rv.undoableEntry(e)
@@ -39,6 +64,9 @@ func (rv *Reverter) undoableID(ctx context.Context, id string) ([]bus.Entry, err
 	event := id
 	if _, eerr := rv.o.Bus.Inbox.Event(ctx, id); eerr != nil {
 		if event, eerr = rv.o.Bus.Outbox.DeliveryEvent(ctx, id); eerr != nil {
+			if e, ok, err := rv.findDescribed(ctx, r); ok || err != nil {
+				return []bus.Entry{e}, err
+			}
 			return nil, fmt.Errorf("action %q not found: %w; see: hob undo --list", id, err)
 		}
 		if e, ok, err := rv.findSendingCall(ctx, event, id); ok || err != nil {
@@ -53,6 +81,31 @@ func (rv *Reverter) undoableID(ctx context.Context, id string) ([]bus.Entry, err
 		err = tools.Errorf(tools.NotFound, "%s has no action left that can be undone; see: hob undo --list", tools.Clean(id))
 	}
 	return list, err
+}
+
+// findDescribed finds the newest action whose description contains all words of text, such as "the
+// reminder". It ignores actions that have nothing left to undo. A model finds only actions of its
+// conversation.
+func (rv *Reverter) findDescribed(ctx context.Context, r tools.UndoRequest) (bus.Entry, bool, error) {
+	words := slices.DeleteFunc(textnorm.FoldedWords(r.ID), func(w string) bool {
+		return slices.Contains([]string{"the", "a", "an", "my", "last", "that", "this"}, w)
+	})
+	if !slices.ContainsFunc(words, func(w string) bool { return len(w) > 2 && !strings.ContainsAny(w, "0123456789_") }) { // an id
+		return bus.Entry{}, false, nil
+	}
+	list, err := rv.listUndoable(ctx, map[bool]string{true: r.Session}[r.Origin == ""])
+	if err != nil {
+		return bus.Entry{}, false, err
+	}
+	list = slices.DeleteFunc(list, func(e bus.Entry) bool {
+		said := textnorm.FoldedWords(e.UndoLabel + " " + strings.ReplaceAll(e.Tool, "_", " "))
+		return slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(said, w) })
+	})
+	errs, err := rv.checkUndo(ctx, list)
+	if at := slices.Index(errs, nil); at >= 0 && err == nil {
+		return list[at], true, nil
+	}
+	return bus.Entry{}, false, err
 }
 
 // findSendingCall finds the call that sent a message.
@@ -214,9 +267,9 @@ func (rv *Reverter) cancelSendTx(tx *store.Tx, e bus.Entry) (bus.ScheduledSend, 
 }
 
 func (rv *Reverter) redoAction(ctx context.Context, r tools.UndoRequest, t tools.Tool, e bus.Entry) (string, error) {
-	u, ok := t.(tools.Redoer)
-	if !ok || !u.CanRedo() {
-		return "", tools.Errorf(tools.Unsupported, "%s cannot be redone; send your request again", tools.Clean(e.Tool))
+	u, err := asRedoer(t, e)
+	if err != nil {
+		return "", err
 	}
 	text, data, err := u.Redo(ctx, e.Undo)
 	if err != nil {
@@ -229,4 +282,21 @@ func (rv *Reverter) redoAction(ctx context.Context, r tools.UndoRequest, t tools
 		return rv.o.Guard.AuditTx(tx, rv.undoRecord(r, e, "done"))
 	})
 	return text, err
+}
+
+// findRedoer returns the tool that can repeat an undone action.
+func (rv *Reverter) findRedoer(e bus.Entry) (tools.Redoer, error) {
+	t, ok := rv.findActingTool(e.Tool)
+	if !ok {
+		return nil, errNoTool(e)
+	}
+	return asRedoer(tools.Undoing(t, e.Undo), e)
+}
+
+func asRedoer(t tools.Tool, e bus.Entry) (tools.Redoer, error) {
+	u, ok := t.(tools.Redoer)
+	if !ok || !u.CanRedo() {
+		return nil, tools.Errorf(tools.Unsupported, "%s cannot be redone; send your request again", tools.Clean(e.Tool))
+	}
+	return u, nil
 }

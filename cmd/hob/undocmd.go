@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -20,7 +21,7 @@ type undoFlags struct {
 func (a *cli) undoCmd() *cobra.Command {
 	var f undoFlags
 	cmd := a.addJSONFlag(&cobra.Command{
-		Use: "undo [ID | list]", Short: "Undo Hob's actions", Args: cobra.MaximumNArgs(1),
+		Use: "undo [ID | WORDS | list]", Short: "Undo Hob's actions", Args: cobra.ArbitraryArgs,
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
 			if len(args) == 1 && args[0] == "list" {
 				f.list, args = true, nil
@@ -64,8 +65,8 @@ func (f undoFlags) toolArguments(args []string) (map[string]any, error) {
 		return nil, usageErrorf("--redo repeats one action; remove --last and --turn")
 	}
 	in := map[string]any{}
-	if len(args) == 1 {
-		in["id"] = args[0]
+	if len(args) > 0 {
+		in["id"] = strings.Join(args, " ")
 	}
 	if f.last > 0 {
 		in["last"] = f.last

@@ -71,8 +71,8 @@ func (engine) Explain(_ context.Context, r tools.ExplainRequest) (tools.Result, 
 	return tools.Result{Source: provenance.Tool, Text: "nothing was held back"}, nil
 }
 
-func (engine) Undoable(_ context.Context, r tools.UndoRequest) ([]string, error) {
-	return slices.Repeat([]string{"delete the task"}, r.Last), nil
+func (engine) Undoable(_ context.Context, r tools.UndoRequest) ([]string, string, error) {
+	return slices.Repeat([]string{"delete the task"}, max(1, r.Last)), "11:41", nil
 }
 
 func (engine) Usage(context.Context, api.Query) ([]api.UsageRow, error) {

@@ -23,9 +23,10 @@ type Engine interface {
 	// Undo reverts the requested actions. The result and the error state whether they quote
 	// untrusted text.
 	Undo(ctx context.Context, r tools.UndoRequest) (tools.Result, error)
-	// Undoable describes the actions that a request would revert. If the request has no Session, the
-	// session of the event By is used.
-	Undoable(ctx context.Context, r tools.UndoRequest) ([]string, error)
+	// Undoable describes the actions that a request would revert, and when the first of them, which
+	// is the newest, happened. It returns none, or an error, if the request would revert nothing. If
+	// the request has no Session, the session of the event By is used.
+	Undoable(ctx context.Context, r tools.UndoRequest) (labels []string, at string, err error)
 	// Explain explains why something happened or did not happen.
 	Explain(ctx context.Context, r tools.ExplainRequest) (tools.Result, error)
 	// Usage and Budget return the figures of `hob usage`.

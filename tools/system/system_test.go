@@ -27,7 +27,9 @@ func (f *fake) Undo(_ context.Context, r tools.UndoRequest) (tools.Result, error
 	if r.ID == "none" {
 		return tools.Result{}, errors.New("there is no such action")
 	}
-	f.id = r.ID
+	if f.id = r.ID; r.Report {
+		return tools.Result{Source: provenance.Tool, Text: "it cannot be undone"}, nil
+	}
 	return tools.Result{Source: provenance.Tool, Text: "taken back"}, nil
 }
 
@@ -38,8 +40,11 @@ func (f *fake) Explain(_ context.Context, r tools.ExplainRequest) (tools.Result,
 	return tools.Result{Source: provenance.Tool, Text: "because of " + r.Kind + " " + r.About}, nil
 }
 
-func (f *fake) Undoable(_ context.Context, r tools.UndoRequest) ([]string, error) {
-	return slices.Repeat([]string{"delete the task"}, max(1, r.Last)), nil
+func (f *fake) Undoable(_ context.Context, r tools.UndoRequest) ([]string, string, error) {
+	if r.ID == "fixed" {
+		return nil, "", tools.Errorf(tools.Unsupported, "it cannot be undone")
+	}
+	return slices.Repeat([]string{"delete the task"}, max(1, r.Last)), "11:41", nil
 }
 
 // The number of actions that a call would undo is known before the approval.
@@ -54,6 +59,22 @@ func TestUndo_AssessesBatches(t *testing.T) {
 	}
 	if j := tools.JudgmentOf(t.Context(), undoTool(&fake{}), []byte(`{"last":2,"turn":true}`)); j.Refused == nil {
 		t.Error("two answers to one question are not refused")
+	}
+	if j := tools.JudgmentOf(t.Context(), undoTool(&fake{}), []byte(`{"id":"x"}`)); j.Summary != "Undo: delete the task" || j.Exact != j.Summary || j.Why != "it reverts what Hob did at 11:41" {
+		t.Errorf("the approval request for an id shows %q, because %q, bound to %q", j.Summary, j.Why, j.Exact)
+	}
+}
+
+// A call that reverts nothing needs no approval, and is bound to reverting nothing.
+func TestUndo_AsksNothingWhenNothingCanBeUndone(t *testing.T) {
+	tool := undoTool(&fake{})
+	j := tools.JudgmentOf(t.Context(), tool, []byte(`{"id":"fixed"}`))
+	if j.Effects != tools.Read || j.Exact == "" {
+		t.Errorf("the effects are %s, bound to %q, want read", j.Effects, j.Exact)
+	}
+	r, err := tool.Call(t.Context(), tools.Call{Args: []byte(`{"id":"fixed"}`), Exact: j.Exact})
+	if err != nil || r.Text != "it cannot be undone" {
+		t.Errorf("Call = %q, %v, want the reason", r.Text, err)
 	}
 }
 

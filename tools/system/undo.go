@@ -18,6 +18,9 @@ type undoIn struct {
 // most is the maximum number of actions that one call reverts.
 const most = 100
 
+// revertsNothing is the binding of a call that reverts nothing, and needs no approval for that.
+const revertsNothing = "nothing can be undone"
+
 func (in undoIn) undoRequest(c tools.Call) tools.UndoRequest {
 	r := tools.UndoRequest{ID: in.ID, Last: in.Last, Turn: in.Turn, Redo: in.Redo, Session: c.Session, By: c.Event, Progress: c.Progress}
 	if strings.HasPrefix(c.Session, "tool:") { // a call that the owner made directly has no conversation
@@ -54,26 +57,27 @@ func undoTool(e Engine) tools.Tool {
 			if err := in.checkArguments(); err != nil {
 				return tools.CallAssessment{Refused: err}
 			}
-			labels, err := e.Undoable(ctx, in.undoRequest(tools.Call{Event: tools.Asking(ctx)}))
-			if err != nil || len(labels) == 0 {
-				return tools.CallAssessment{} // the call itself reports the error more precisely
+			labels, at, err := e.Undoable(ctx, in.undoRequest(tools.Call{Event: tools.Asking(ctx)}))
+			if err != nil || len(labels) == 0 { // the call says why, and the user is not asked to approve what cannot happen
+				return tools.CallAssessment{Effects: tools.Read, Summary: "Say why nothing can be undone", Exact: revertsNothing}
 			}
-			verb := "Undo"
-			if in.Redo {
-				verb = "Redo, which reverts"
+			verb, why := "Undo", "it reverts what Hob did at "+at
+			switch {
+			case in.Redo:
+				verb, why = "Redo, which reverts", ""
+			case len(labels) > 1:
+				why = fmt.Sprintf("it reverts %d actions, the last one of %s", len(labels), at)
 			}
 			text := verb + ": " + strings.Join(labels, "; ")
-			out := tools.CallAssessment{Items: len(labels), Summary: text}
-			if in.ID == "" { // the approval is for these actions, even if others follow
-				out.Exact = text
-			}
-			return out
+			return tools.CallAssessment{Items: len(labels), Summary: text, Why: why, Exact: text} // the approval is for these actions, even if others follow
 		},
 		Run: func(ctx context.Context, c tools.Call, in undoIn) (tools.Result, error) {
 			if err := in.checkArguments(); err != nil {
 				return tools.Result{}, err
 			}
-			r, err := e.Undo(ctx, in.undoRequest(c))
+			req := in.undoRequest(c)
+			req.Report = c.Exact == revertsNothing
+			r, err := e.Undo(ctx, req)
 			if err != nil {
 				return tools.Result{}, &tools.Error{Code: tools.CodeOf(err), Message: err.Error(), Err: err, Source: tools.SourceOf(err)}
 			}
