@@ -113,5 +113,8 @@ func InUse(dir string) (State, error) {
 	return s, err
 }
 
+// ChangeTool is the tool name of changes of the template in the journal. No model can call the tool.
+const ChangeTool = "change_template"
+
 // StatePath returns the path of the state file that InUse reads.
 func StatePath(dir string) string { return filepath.Join(dir, stateFile) }

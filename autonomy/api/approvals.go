@@ -132,6 +132,10 @@ type Grant struct {
 type TrustRecord struct {
 	Kind  string        `json:"kind" schema:"enum=hook|skill"`
 	Items []TrustedItem `json:"items"` // at most 100 items
+	// Added is true if the items are skills that were just added. Their addition can be undone.
+	Added bool `json:"added,omitempty"`
+	// Untrusted is true if the added skills are not trusted, because the scan found something.
+	Untrusted bool `json:"untrusted,omitempty"`
 }
 
 // TrustedItem is a program or a skill, with the digest of its content.

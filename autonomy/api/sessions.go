@@ -152,6 +152,8 @@ type ToolUse struct {
 	State string          `json:"state"` // done, failed, denied, unknown or waiting
 	Text  string          `json:"text,omitempty"`
 	Data  json.RawMessage `json:"data,omitempty"`
+	// Undoable is true if the tool "undo" can undo the call.
+	Undoable bool `json:"undoable,omitempty"`
 }
 
 // Answered is the answer to one message.

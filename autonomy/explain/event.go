@@ -192,10 +192,11 @@ func (x *Explainer) isReadOnlyCommand(ctx context.Context, e bus.Event) (bool, e
 		return false, nil
 	}
 	calls, err := x.o.Bus.Ledger.Calls(ctx, e.ID)
-	if err != nil || len(calls) == 0 {
-		return false, err
-	}
-	return !slices.ContainsFunc(calls, func(c bus.Entry) bool { return c.Effects != tools.Read.String() }), nil
+	return isReadOnly(e, calls), err
+}
+
+func isReadOnly(e bus.Event, calls []bus.Entry) bool {
+	return e.Kind == bus.Task && len(calls) > 0 && !slices.ContainsFunc(calls, func(c bus.Entry) bool { return c.Effects != tools.Read.String() })
 }
 
 // describeDelivery describes the target and the state of a delivery.

@@ -21,6 +21,7 @@ import (
 	"hob/platform/provenance"
 	"hob/platform/store"
 	"hob/platform/text/textnorm"
+	"hob/templates"
 	"hob/tools"
 	"hob/watchers"
 )
@@ -153,14 +154,21 @@ func (x *Explainer) Explain(ctx context.Context, q tools.ExplainRequest) (Explan
 	return nil, fmt.Errorf("%w: %q cannot be explained; use event, tick, notification or silence", ErrUnclear, q.Kind)
 }
 
-// whyBefore explains the events before the question.
+// whyBefore explains the event before the question. Earlier questions of this kind do not count.
 func (x *Explainer) whyBefore(ctx context.Context, q tools.ExplainRequest) (Why, error) {
 	list, err := x.o.Bus.Inbox.List(ctx, q.Session, "", 100)
 	if err != nil {
 		return Why{}, err
 	}
 	for _, e := range list {
-		if e.ID != q.Asked && (e.Kind != bus.Message || e.Lane == e.Session) {
+		if e.ID == q.Asked || e.Kind == bus.Message && e.Lane != e.Session {
+			continue
+		}
+		calls, err := x.o.Bus.Ledger.Calls(ctx, e.ID)
+		if err != nil {
+			return Why{}, err
+		}
+		if len(calls) == 0 || slices.ContainsFunc(calls, func(c bus.Entry) bool { return c.Tool != "explain" }) {
 			return x.ExplainEvent(ctx, e.ID, q.Session)
 		}
 	}
@@ -191,9 +199,11 @@ func (x *Explainer) whyTemplate(ctx context.Context) (w Why, ok bool, err error)
 		if e.ReceivedAt.Before(change.At) {
 			break
 		}
-		if look, err := x.isReadOnlyCommand(ctx, e); err != nil {
+		calls, err := x.o.Bus.Ledger.Calls(ctx, e.ID)
+		if err != nil {
 			return w, false, err
-		} else if look {
+		}
+		if isReadOnly(e, calls) || len(calls) == 1 && calls[0].Tool == templates.ChangeTool {
 			continue
 		}
 		if e.Kind != bus.Goal || e.ReceivedAt.Sub(change.At) > templateWindow {

@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"hob/channels"
 	"hob/platform/provenance"
 	"hob/platform/text/textnorm"
+	"hob/tools"
 )
 
 // SplitDetails splits the text of an explanation into the answer and its details, which may be empty.
@@ -32,6 +34,9 @@ func (w Why) writeAnswer(zone *time.Location) string {
 	for _, c := range w.Calls[:min(len(w.Calls), maxSummaryCalls)] {
 		lines = append(lines, summarizeCall(c, at))
 	}
+	if s := w.describeUnasked(); s != "" {
+		lines = append(lines, s)
+	}
 	if n := len(w.Calls) - maxSummaryCalls; n > 0 {
 		lines = append(lines, countOf(n, "more action follows", "more actions follow")+" in the details.")
 	}
@@ -49,6 +54,45 @@ func (w Why) writeAnswer(zone *time.Location) string {
 		lines = append(lines, "I gave up: "+strings.TrimSuffix(w.Event.Error, ".")+".")
 	}
 	return strings.Join(lines, "\n")
+}
+
+// describeUnasked says why actions needed no approval, or returns "" if one was asked for, or nothing was
+// done.
+func (w Why) describeUnasked() string {
+	var reasons []string
+	for _, c := range w.Calls {
+		if s := unaskedReason(c); s != "" && !slices.Contains(reasons, s) {
+			reasons = append(reasons, s)
+		}
+	}
+	if len(w.Approvals) > 0 || len(reasons) == 0 || w.Event.Kind == bus.Task && w.Event.Provenance == provenance.Owner { // a command or a form is itself the decision
+		return ""
+	}
+	return "I did not ask for your approval, because " + strings.Join(reasons, ", and because ") + "."
+}
+
+// unaskedReason returns why the guard allowed an action without asking, from the rule of its decision.
+func unaskedReason(c bus.Entry) string {
+	verdict, rule, _ := strings.Cut(c.Decision, ": ")
+	if verdict != "allow" || c.Effects == tools.Read.String() {
+		return ""
+	}
+	for _, r := range []struct{ part, reason string }{
+		{"read-only command", "the command only reads"},
+		{"grant ", "you allowed it beforehand (`hob grant list`)"},
+		{"own store", "it only changes Hob's own notes, and you can undo it"},
+		{"to the owner", "it reaches only you"},
+		{"read", "it only reads"},
+		{"search", "it only searches"},
+		{"owner asked", "you asked for it yourself, and no untrusted text was involved"},
+		{"trusted", "[autonomy] level = \"trusted\" allows it"},
+		{"unattended", "the watcher, schedule or goal that you set up asks for it"},
+	} {
+		if strings.Contains(rule, r.part) {
+			return r.reason
+		}
+	}
+	return ""
 }
 
 // summarizeCause says what started an event, as the beginning of an answer.

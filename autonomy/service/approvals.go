@@ -138,8 +138,20 @@ func (sv *Service) RecordTrust(ctx context.Context, t api.TrustRecord) (api.Trus
 	if len(t.Items) > maxTrusted {
 		return t, fmt.Errorf("%w: more than %d items; record them in parts", api.ErrInvalid, maxTrusted)
 	}
+	if (t.Added || t.Untrusted) && t.Kind != "skill" || t.Untrusted && !t.Added {
+		return t, fmt.Errorf("%w: added and untrusted describe skills that were just added", api.ErrInvalid)
+	}
+	event := bus.NewID()
 	err := sv.o.Store.Write(ctx, func(tx *store.Tx) error {
-		for _, x := range t.Items {
+		for i, x := range t.Items {
+			if t.Added {
+				if err := sv.journalSkillTx(tx, event, i+1, x, t.Untrusted); err != nil {
+					return err
+				}
+			}
+			if t.Untrusted {
+				continue
+			}
 			rec := guard.Record{Actor: "owner", Action: "trust", Origin: "cli", Verdict: "allow", Rule: t.Kind + " " + graphicText(x.Name, 300), Outcome: "trusted " + graphicText(x.Digest, 80)}
 			if err := sv.o.Guard.AuditTx(tx, rec); err != nil {
 				return err

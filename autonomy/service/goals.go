@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -209,11 +210,18 @@ func (sv *Service) Template(ctx context.Context, w templates.DesiredState) (temp
 // applyTemplate creates and removes the items of a template. It records a change in the audit log,
 // because a template changes what Hob may do; origin is the entry point of the user's command.
 func (sv *Service) applyTemplate(ctx context.Context, w templates.DesiredState, origin string) (templates.ApplyResult, error) {
+	was, err := templates.InUse(sv.o.Paths.TemplateState()) // the new state is stored after this step
+	if err != nil {
+		return templates.ApplyResult{}, err
+	}
 	done, err := reconcile.Apply(ctx, reconcile.Parts{Store: sv.o.Store, Watchers: sv.o.Watchers, Goals: sv.o.Goals}, w, time.Now().In(sv.o.Zone()))
 	if err != nil || w.Dry {
 		return done, Classify(err)
 	}
 	return done, sv.o.Store.Write(ctx, func(tx *store.Tx) error {
+		if err := sv.journalTemplateTx(tx, templateChange{Was: was.Name, Now: strings.TrimPrefix(w.Source, templates.SourceOf(""))}, origin); err != nil {
+			return err
+		}
 		return sv.o.Guard.AuditTx(tx, guard.Record{
 			Actor: "owner", Action: explain.TemplateAction, Origin: origin, Verdict: "allow", Rule: "owner's command", Outcome: cmp.Or(w.Source, "reset"),
 		})

@@ -73,9 +73,7 @@ func (sv *Service) AddSkill(ctx context.Context, in api.NewSkill) (out api.Added
 	if out.Trusted, err = (skills.Home{Paths: sv.o.Paths}).Add(ctx, c, skills.AddOptions{}); err != nil {
 		return out, classifySkill(err)
 	}
-	if out.Trusted {
-		_, err = sv.RecordTrust(ctx, api.TrustRecord{Kind: "skill", Items: []api.TrustedItem{{Name: c.Name, Digest: c.Digest}}})
-	}
+	_, err = sv.RecordTrust(ctx, api.TrustRecord{Kind: "skill", Items: []api.TrustedItem{{Name: c.Name, Digest: c.Digest}}, Added: true, Untrusted: !out.Trusted})
 	return out, err
 }
 

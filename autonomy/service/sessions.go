@@ -267,7 +267,7 @@ func (sv *Service) eventStatus(ctx context.Context, e bus.Event) (api.EventStatu
 	}
 	calls, err := sv.o.Bus.Ledger.Calls(ctx, e.ID)
 	for _, c := range calls {
-		s.Tools = append(s.Tools, api.ToolUse{ID: c.Call, Name: c.Tool, Args: c.Args, State: string(c.State), Text: c.Result, Data: c.Data})
+		s.Tools = append(s.Tools, api.ToolUse{ID: c.Call, Name: c.Tool, Args: c.Args, State: string(c.State), Text: c.Result, Data: c.Data, Undoable: isUndoable(c)})
 	}
 	return s, err
 }

@@ -14,8 +14,10 @@ import (
 	"hob/autonomy/api"
 	"hob/autonomy/bus"
 	"hob/autonomy/config"
+	"hob/autonomy/skills"
 	"hob/platform/text/sorting"
 	"hob/platform/text/textnorm"
+	"hob/templates"
 	"hob/tools"
 )
 
@@ -129,16 +131,21 @@ func (sv *Service) timelineCall(kind string, e bus.Entry) api.TimelineEntry {
 		out.Reason = textnorm.Ellipsize(e.Result, maxTimelineText)
 	case !e.UndoneAt.IsZero():
 		out.State = "undone"
-	case e.Undo != nil && e.State == bus.CallDone:
+	case isUndoable(e):
 		out.Undo = e.Call
 	}
 	return out
 }
 
+// isUndoable reports whether a call has a record for its undo. The undo itself may still fail.
+func isUndoable(e bus.Entry) bool {
+	return e.Undo != nil && e.State == bus.CallDone && e.UndoneAt.IsZero()
+}
+
 // describeCall returns a sentence that says what a call does.
 func (sv *Service) describeCall(e bus.Entry) string {
 	text := strings.ReplaceAll(e.Tool, "_", " ")
-	if e.Tool == config.ChangeTool { // its arguments name only stored revisions
+	if slices.Contains([]string{config.ChangeTool, templates.ChangeTool, skills.ChangeTool}, e.Tool) { // only the result says what changed
 		text = cmp.Or(e.Result, text)
 	}
 	if t, ok := sv.o.Catalog.Get(e.Tool); ok {

@@ -23,6 +23,9 @@ type Home struct {
 	Now   func() time.Time // default: time.Now
 }
 
+// ChangeTool is the tool name of added skills in the journal. No model can call the tool.
+const ChangeTool = "change_skills"
+
 // Names of unfinished changes in the folder of the skills. Library ignores them.
 const (
 	stagingPrefix  = ".adding-"

@@ -52,12 +52,12 @@ func (a *cli) openHooks() (*hooks.Hooks, error) {
 }
 
 // recordTrust writes what the user trusted into the audit log.
-func (a *cli) recordTrust(ctx context.Context, kind string, items ...api.TrustedItem) error {
-	if len(items) == 0 {
+func (a *cli) recordTrust(ctx context.Context, t api.TrustRecord) error {
+	if len(t.Items) == 0 {
 		return nil
 	}
 	err := a.withClient(ctx, func(cl *client) error {
-		_, err := cl.RecordTrust(ctx, api.TrustRecord{Kind: kind, Items: items})
+		_, err := cl.RecordTrust(ctx, t)
 		return err
 	})
 	if err != nil {
@@ -141,7 +141,7 @@ func (a *cli) trustHooks(ctx context.Context, program string) error {
 	for _, f := range trusted {
 		files, items = append(files, f.Path), append(items, api.TrustedItem{Name: f.Path, Digest: f.SHA256})
 	}
-	if err := a.recordTrust(ctx, "hook", items...); err != nil {
+	if err := a.recordTrust(ctx, api.TrustRecord{Kind: "hook", Items: items}); err != nil {
 		return err
 	}
 	if a.asJSON {

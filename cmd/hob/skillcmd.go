@@ -305,12 +305,15 @@ func (a *cli) addSkill(ctx context.Context, place, within string, o skills.AddOp
 	if err != nil {
 		return skillError(err)
 	}
+	_, missing := h.Library().Get(c.Name)
+	replaced := missing == nil // the addition cannot be undone
 	trusted, err := h.Add(ctx, c, o)
 	if err != nil {
 		return skillError(err)
 	}
-	if trusted {
-		if err := a.recordTrust(ctx, "skill", api.TrustedItem{Name: c.Name, Digest: c.Digest}); err != nil {
+	record := api.TrustRecord{Kind: "skill", Items: []api.TrustedItem{{Name: c.Name, Digest: c.Digest}}, Added: !replaced, Untrusted: !replaced && !trusted}
+	if trusted || record.Added {
+		if err := a.recordTrust(ctx, record); err != nil {
 			return err
 		}
 	}
@@ -340,7 +343,7 @@ func (a *cli) trustSkill(ctx context.Context, name string) error {
 	if err != nil {
 		return skillError(err)
 	}
-	if err := a.recordTrust(ctx, "skill", api.TrustedItem{Name: r.Name, Digest: r.Digest}); err != nil {
+	if err := a.recordTrust(ctx, api.TrustRecord{Kind: "skill", Items: []api.TrustedItem{{Name: r.Name, Digest: r.Digest}}}); err != nil {
 		return err
 	}
 	if a.asJSON {

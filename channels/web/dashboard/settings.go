@@ -14,6 +14,7 @@ import (
 	"hob/autonomy/api"
 	"hob/autonomy/config"
 	"hob/platform/text/textnorm"
+	"hob/templates"
 )
 
 // settingsPage shows every key of the configuration, checks new values, saves those that cannot loosen
@@ -182,7 +183,7 @@ func (d *Dashboard) renderLastChange(r *request) (g.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	at := slices.IndexFunc(list, func(e api.LedgerEntry) bool { return e.Tool == config.ChangeTool })
+	at := slices.IndexFunc(list, func(e api.LedgerEntry) bool { return e.Tool == config.ChangeTool || e.Tool == templates.ChangeTool })
 	if at < 0 {
 		return nil, nil
 	}

@@ -55,7 +55,7 @@ func (d *App) Status(ctx context.Context) (api.Status, error) { return d.service
 
 // commandTools returns the tools that the owner's commands use.
 func (d *App) commandTools() []tools.Tool {
-	return append(memory.EditTools(d.base, d.learner), toolsystem.ChangeConfig(d.configCopies(), func() bool { return d.service.ApplyConfig() }), memory.ConsolidateMemory(d.base))
+	return append(append(memory.EditTools(d.base, d.learner), service.JournaledTools(d.lateService)...), toolsystem.ChangeConfig(d.configCopies(), func() bool { return d.service.ApplyConfig() }), memory.ConsolidateMemory(d.base))
 }
 
 func (d *App) configCopies() config.Revisions {
