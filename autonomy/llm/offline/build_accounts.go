@@ -1,12 +1,12 @@
 package offline
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"hob/platform/text/dateparse"
+	"hob/platform/text/textnorm"
 )
 
 func accountBuilders() map[string]builder {
@@ -14,10 +14,13 @@ func accountBuilders() map[string]builder {
 		"contact.find": findContact,
 		"calendar.day": calendarOf,
 		"mail.new": func(w *intentDraft) (plan, bool) {
-			return planCall("read_emails", argsOf("unread", w.slotNorm("unread") == "new" || w.slotNorm("unread") == "unread"))
+			if w.slotNorm("unread") == "new" || w.slotNorm("unread") == "unread" {
+				return listMails("no unread mail", argsOf("unread", true))
+			}
+			return listMails("no mail", argsOf("unread", false))
 		},
 		"mail.matters": func(w *intentDraft) (plan, bool) {
-			return planCall("read_emails", argsOf("unread", true, "matters", true))
+			return listMails("no unread mail that matters", argsOf("unread", true, "matters", true))
 		},
 		"mail.triage":      func(*intentDraft) (plan, bool) { return planCall("email_triage", nil) },
 		"mail.newsletters": func(*intentDraft) (plan, bool) { return planCall("email_unsubscribe", nil) },
@@ -149,9 +152,25 @@ func mailSince(w *intentDraft) (plan, bool) {
 		return noPlan()
 	}
 	if t.none || t.vague {
-		return planCall("read_emails", nil)
+		return listMails("no mail", nil)
 	}
-	return planCall("read_emails", argsOf("since", t.at.Format(time.DateOnly), "limit", 20))
+	return listMails("no mail from that time", argsOf("since", t.at.Format(time.DateOnly), "limit", 20))
+}
+
+// listMails lists mails, each with its sender, subject and time. none says what there is not.
+func listMails(none string, args map[string]any) (plan, bool) {
+	p, ok := planCall("read_emails", args)
+	p.format = func(text string) string {
+		if text == noMail {
+			return "You have " + none + "."
+		}
+		lines := describeMails(text, true)
+		if lines == nil {
+			return text
+		}
+		return joinMails("You have "+textnorm.CountNoun(len(lines), "mail", "mails"), lines)
+	}
+	return p, ok
 }
 
 func mailFrom(w *intentDraft) (plan, bool) {
@@ -179,7 +198,24 @@ func formatMailsFrom(who, text string) string {
 	if text == noMail {
 		return "No, I find no mail from " + who + "."
 	}
-	var lines []string
+	lines := describeMails(text, false)
+	if lines == nil {
+		return text
+	}
+	return joinMails("Yes, "+textnorm.CountNoun(len(lines), "mail", "mails")+" from "+who, lines)
+}
+
+// joinMails joins the lines of describeMails below a heading.
+func joinMails(heading string, lines []string) string {
+	if len(lines) == 1 {
+		return heading + ": " + lines[0]
+	}
+	return heading + ":\n- " + strings.Join(lines, "\n- ")
+}
+
+// describeMails returns one line for each mail in the result of a tool, or nil if the result has another
+// form.
+func describeMails(text string, sender bool) (lines []string) {
 	for block := range strings.SplitSeq(text, "\n---\n") {
 		fields := map[string]string{}
 		rest := block
@@ -194,22 +230,22 @@ func formatMailsFrom(who, text string) string {
 			}
 		}
 		if fields["From"] == "" || fields["Date"] == "" {
-			return text
+			return nil
 		}
 		about := fields["Date"]
 		if fields["Marks"] != "" {
 			about += ", " + fields["Marks"]
 		}
 		line := quoteText(fields["Subject"]) + " (" + about + ")"
+		if sender {
+			line = fields["From"] + ", " + line
+		}
 		if rest = oneLine(rest, 300); rest != "" {
 			line += ": " + rest
 		}
 		lines = append(lines, line)
 	}
-	if len(lines) == 1 {
-		return "Yes, one mail from " + who + ": " + lines[0]
-	}
-	return fmt.Sprintf("Yes, %d mails from %s:\n- %s", len(lines), who, strings.Join(lines, "\n- "))
+	return lines
 }
 
 // noMail is the result of search_emails without a match.

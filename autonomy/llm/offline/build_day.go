@@ -45,6 +45,9 @@ func undoLast(w *intentDraft) (plan, bool) {
 	if id := w.slotString("word_id"); id != "" {
 		return planCall("undo", argsOf("id", id))
 	}
+	if kind := w.slotNorm("kind"); kind != "" { // the newest action of this conversation with such a record
+		return planCall("undo", argsOf("id", kind))
+	}
 	if w.hasKeyword("everything") || w.hasKeyword("all") {
 		return planQuestion("How many of the last actions should I undo? For example, say “undo the last 3”.", fillBetween("undo the last", ""))
 	}

@@ -79,8 +79,11 @@ func (g *grammar) replyUnknown(said string) string {
 // returns "" for other texts.
 func (g *grammar) replyCommand(said string) string {
 	about, command := commandFor(said, g.lex)
-	if command == "" {
+	switch {
+	case command == "":
 		return ""
+	case about == aboutTemplates && command == templateList && isListQuestion(said):
+		return g.replyText("templates", "{list}", describeTemplates())
 	}
 	now, page := "", ""
 	if v := g.setup[about]; v != "" {
@@ -176,7 +179,26 @@ func templateCommand(said string) string {
 			return "hob template use " + name
 		}
 	}
-	return "hob template list"
+	return templateList
+}
+
+// templateList is the command that lists the templates.
+const templateList = "hob template list"
+
+// isListQuestion reports whether a text asks which items there are, such as "which templates are there?".
+func isListQuestion(said string) bool {
+	first := strings.ToLower(firstField(said))
+	return slices.Contains([]string{"which", "what", "list", "show"}, first)
+}
+
+// describeTemplates returns one line for each built-in template.
+func describeTemplates() string {
+	list, _ := templates.Builtins() // embedded and tested, so it never fails
+	var lines []string
+	for _, t := range list {
+		lines = append(lines, "- "+t.Name+": "+t.Description)
+	}
+	return strings.Join(lines, "\n")
 }
 
 // wordSet returns the set of words in an example.
