@@ -54,6 +54,27 @@ func Name(address, provider string, taken []config.Account) string {
 	return out
 }
 
+// ServerError says which server of an account does not work.
+type ServerError struct {
+	Server string // for example "mail (imap.example.org)"
+	Err    error
+}
+
+func (e *ServerError) Error() string { return e.Server + ": " + e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *ServerError) Unwrap() error { return e.Err }
+
+// describeServer returns the label of a kind of server, and the address.
+func describeServer(kind, address string) string {
+	for _, d := range pimall.Descriptions() {
+		if d.Key == kind {
+			return d.Label + " (" + address + ")"
+		}
+	}
+	return address
+}
+
 // ErrNone means that no server of an account works.
 var ErrNone = errors.New("cannot sign in to any of the account's servers")
 
@@ -77,7 +98,7 @@ func (n *New) Try(ctx context.Context, secret string) (said []string, err error)
 			works++
 			said = append(said, x.Server+": "+x.Said)
 		case slices.Contains(n.Given, x.Server) || x.Refused() && x.Essential:
-			bad = append(bad, x.Err)
+			bad = append(bad, &ServerError{Server: describeServer(x.Server, n.Server(x.Server)), Err: x.Err})
 		default:
 			said = append(said, x.Server+": skipped because it does not work: "+x.Err.Error())
 			drop = append(drop, x.Server)

@@ -36,11 +36,11 @@ const maxTrustRounds = 3
 
 // TryTrusting signs in as Try does, and makes the account trust the certificates with the given fingerprints. If
 // it fails because no known authority signed other certificates, unknown lists them.
-func (n *New) TryTrusting(ctx context.Context, p system.Paths, secret string, trusted []string) (said []string, unknown []*x509.Certificate, err error) {
+func (n *New) TryTrusting(ctx context.Context, p system.Paths, secret string, trusted []string) (said []string, unknown []Certificate, err error) {
 	for range maxTrustRounds {
 		said, err = n.Try(ctx, secret)
-		all := UnknownCertificates(err)
-		unknown = slices.DeleteFunc(slices.Clone(all), func(c *x509.Certificate) bool { return slices.Contains(trusted, Fingerprint(c)) })
+		all := listUnknown(err)
+		unknown = slices.DeleteFunc(slices.Clone(all), func(c Certificate) bool { return slices.Contains(trusted, c.Fingerprint()) })
 		if len(all) == 0 || len(unknown) > 0 {
 			return said, unknown, err
 		}
@@ -61,10 +61,10 @@ func (a Adder) SignIn(ctx context.Context, now *config.Config, in api.NewMailAcc
 	if in.Password == "" {
 		return nil, out, fmt.Errorf("%w: password is empty; enter the password of the account", api.ErrInvalid)
 	}
-	var unknown []*x509.Certificate
+	var unknown []Certificate
 	out.Said, unknown, err = n.TryTrusting(ctx, a.Paths, in.Password, in.Trust)
 	for _, c := range unknown {
-		out.Unknown = append(out.Unknown, api.Certificate{Subject: Subject(c), Fingerprint: Fingerprint(c), Expires: c.NotAfter.Format("2 January 2006")})
+		out.Unknown = append(out.Unknown, api.Certificate{Server: c.Servers, Subject: c.subjectLine(), Fingerprint: c.Fingerprint(), Expires: c.NotAfter.Format("2 January 2006")})
 	}
 	if len(unknown) > 0 {
 		return nil, out, nil
@@ -104,10 +104,17 @@ func (a Adder) newAccount(ctx context.Context, now *config.Config, in api.NewMai
 	return n, found.Hint, nil
 }
 
-// UnknownCertificates returns the certificates that made Try fail because no known authority signed
+// Certificate is a certificate that no known authority signed.
+type Certificate struct {
+	*x509.Certificate
+
+	Servers string // the servers that showed it, for example "mail (imap.example.org)"
+}
+
+// listUnknown returns the certificates that made Try fail because no known authority signed
 // them. It returns none if Try failed for another reason too, and if a certificate has expired or is
 // for another host, because trust would not help then.
-func UnknownCertificates(err error) (out []*x509.Certificate) {
+func listUnknown(err error) (out []Certificate) {
 	list := []error{err}
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		list = joined.Unwrap()
@@ -120,15 +127,22 @@ func UnknownCertificates(err error) (out []*x509.Certificate) {
 		if _, unknown := errors.AsType[x509.UnknownAuthorityError](c.Err); !unknown {
 			return nil
 		}
-		if leaf := c.UnverifiedCertificates[0]; !slices.ContainsFunc(out, leaf.Equal) {
-			out = append(out, leaf)
+		server := ""
+		if s, ok := errors.AsType[*ServerError](err); ok {
+			server = s.Server
 		}
+		leaf := c.UnverifiedCertificates[0]
+		if at := slices.IndexFunc(out, func(x Certificate) bool { return x.Equal(leaf) }); at >= 0 {
+			out[at].Servers += " and " + server
+			continue
+		}
+		out = append(out, Certificate{leaf, server})
 	}
 	return out
 }
 
 // Fingerprint returns the SHA-256 of a certificate, as mail programs show it.
-func Fingerprint(c *x509.Certificate) string {
+func (c Certificate) Fingerprint() string {
 	sum := sha256.Sum256(c.Raw)
 	var out []string
 	for pair := range slices.Chunk(sum[:], 1) {
@@ -137,17 +151,17 @@ func Fingerprint(c *x509.Certificate) string {
 	return strings.Join(out, ":")
 }
 
-// Subject returns the name in a certificate, which is untrusted text.
-func Subject(c *x509.Certificate) string { return pim.SanitizeLine(c.Subject.String(), 200) }
+// subjectLine returns the name in a certificate, which is untrusted text.
+func (c Certificate) subjectLine() string { return pim.SanitizeLine(c.Subject.String(), 200) }
 
-// DescribeCertificate returns the lines that a user compares before trusting a certificate.
-func DescribeCertificate(c *x509.Certificate) string {
-	return Subject(c) + ", valid until " + c.NotAfter.Format("2 January 2006") + "\n  SHA-256 " + Fingerprint(c)
+// Describe returns the lines that a user compares before trusting a certificate.
+func (c Certificate) Describe() string {
+	return c.Servers + ": " + c.subjectLine() + ", valid until " + c.NotAfter.Format("2 January 2006") + "\n  SHA-256 " + c.Fingerprint()
 }
 
 // trustCertificates makes the account accept certificates, which it adds to a file below Hob's home.
 // Only this account trusts them.
-func (n *New) trustCertificates(p system.Paths, list []*x509.Certificate) error {
+func (n *New) trustCertificates(p system.Paths, list []Certificate) error {
 	var text []byte
 	if n.CA != "" {
 		var err error

@@ -62,6 +62,7 @@ type AddedMailAccount struct {
 
 // Certificate is the certificate of a server. Its texts are untrusted.
 type Certificate struct {
+	Server                        string // which of the servers showed it
 	Subject, Fingerprint, Expires string
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"hob/autonomy/account"
 	"hob/autonomy/config"
@@ -36,6 +37,7 @@ func (a *cli) accountCmd() *cobra.Command {
 	f.String("user", "", "user name (default: the address)")
 	f.String("auth", "", `sign-in method: "password" or "token"`)
 	f.String("ca", "", "file with the server's CA certificate")
+	f.StringSlice("trust", nil, "SHA-256 fingerprint of a certificate to trust, if no known authority signed it")
 	f.String("password", "", "reference to the password: env:NAME, file:PATH or keychain:NAME (default: ask)")
 	f.BoolVar(&untested, "untested", false, "save the account without signing in")
 	test := a.addJSONFlag(&cobra.Command{
@@ -118,13 +120,19 @@ func (a *cli) addAccount(c *cobra.Command, address string, untested bool) error 
 			fmt.Fprintln(a.err, hint)
 		}
 		if secret, err = a.secretText("Password of " + n.Login()); err != nil {
+			if _, tty := terminalFD(a.in); !tty {
+				return usageErrorf("no password on standard input; pipe it to this command, or add --password env:NAME, file:PATH or keychain:NAME")
+			}
 			return err
 		}
 	}
 	if !untested {
-		said, err := a.tryAccount(ctx, p, n, secret)
+		said, unknown, err := a.tryAccount(c, p, n, secret)
 		for _, l := range said {
 			fmt.Fprintln(a.out, sanitizePrintable(l))
+		}
+		if len(unknown) > 0 {
+			return &failure{code: exitFailed, cause: "nothing was saved: no known authority signed the certificates of the servers", remedy: "if the servers are yours or your company's and the fingerprints are right, run: hob account add " + address + givenFlags(c) + " --trust " + strings.Join(unknown, ",")}
 		}
 		if err != nil {
 			return &failure{code: exitFailed, cause: "nothing was saved: " + err.Error(), remedy: account.Remedy(err, hint) + "; to save the account anyway, use --untested"}
@@ -152,24 +160,43 @@ func (a *cli) addAccount(c *cobra.Command, address string, untested bool) error 
 }
 
 // tryAccount signs in to a new account. If no known authority signed the certificates of its servers, it
-// asks on the terminal whether to trust them.
-func (a *cli) tryAccount(ctx context.Context, p system.Paths, n *account.New, secret string) ([]string, error) {
-	said, unknown, err := n.TryTrusting(ctx, p, secret, nil)
+// asks on the terminal whether to trust them. Without a terminal, it returns their fingerprints.
+func (a *cli) tryAccount(c *cobra.Command, p system.Paths, n *account.New, secret string) (said, prints []string, err error) {
+	ctx := c.Context()
+	trusted, err := c.Flags().GetStringSlice("trust")
+	if err != nil {
+		return nil, nil, err
+	}
+	said, unknown, err := n.TryTrusting(ctx, p, secret, trusted)
 	if len(unknown) == 0 {
-		return said, err
+		return said, nil, err
 	}
-	var prints []string
-	fmt.Fprintln(a.err, "No known authority signed the certificates of the servers:")
-	for _, c := range unknown {
-		prints = append(prints, account.Fingerprint(c))
-		fmt.Fprintln(a.err, "  "+sanitizePrintable(account.DescribeCertificate(c)))
+	fmt.Fprintln(a.err, "No known authority signed the certificates of these servers:")
+	for _, x := range unknown {
+		prints = append(prints, x.Fingerprint())
+		fmt.Fprintln(a.err, "  "+sanitizePrintable(x.Describe()))
 	}
-	yes, _, aerr := a.yesOrNo(ctx, "Trust them? Say yes only if the servers are yours or your company's.")
-	if aerr != nil || !yes {
-		return said, errors.Join(err, aerr)
+	yes, asked, aerr := a.yesOrNo(ctx, "Trust them? Say yes only if the servers are yours or your company's.")
+	switch {
+	case aerr != nil:
+		return said, nil, errors.Join(err, aerr)
+	case !asked:
+		return said, append(trusted, prints...), err
+	case !yes:
+		return said, nil, err
 	}
-	said, _, err = n.TryTrusting(ctx, p, secret, prints)
-	return said, err
+	said, _, err = n.TryTrusting(ctx, p, secret, append(trusted, prints...))
+	return said, nil, err
+}
+
+// givenFlags returns the flags of a command as the user gave them, without those that select certificates.
+func givenFlags(c *cobra.Command) (out string) {
+	c.Flags().Visit(func(f *pflag.Flag) {
+		if f.Name != "trust" {
+			out += " --" + f.Name + " " + f.Value.String()
+		}
+	})
+	return out
 }
 
 // newAccount returns an account from the flags, with the servers that were found.
@@ -199,7 +226,7 @@ func (a *cli) newAccount(c *cobra.Command, cfg *config.Config, address string) (
 			remedy: "if this is your provider, run: hob account add " + address + serverFlags(found),
 		}
 	case dns != nil && !found.Known():
-		return nil, "", &failure{code: exitFailed, cause: "the servers of " + address + " are unknown", remedy: fmt.Sprintf("name one with %s, for example: hob account add %s %s SERVER", strings.Join(flags, ", "), address, flags[0])}
+		return nil, "", &failure{code: exitFailed, cause: "the servers of " + address + " are unknown", remedy: fmt.Sprintf("name them with %s, for example: hob account add %s --imap SERVER --smtp SERVER; also --user NAME if that is not the address", strings.Join(flags, ", "), address)}
 	}
 	if n.Name == "" {
 		n.Name = account.Name(address, found.Provider, cfg.Accounts)

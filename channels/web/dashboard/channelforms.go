@@ -106,7 +106,7 @@ func (d *Dashboard) addAccount(r *request) (string, error) {
 		return "", err
 	case len(added.Unknown) > 0:
 		for _, c := range added.Unknown {
-			f.Add("unknown", c.Fingerprint+" "+c.Subject+", valid until "+c.Expires)
+			f.Add("unknown", c.Fingerprint+" "+c.Server+": "+c.Subject+", valid until "+c.Expires)
 		}
 		r.keep = f
 		return "", nil

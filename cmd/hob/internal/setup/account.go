@@ -3,7 +3,6 @@ package setup
 import (
 	"cmp"
 	"context"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -185,11 +184,11 @@ const trustedCertificates = "mail_certificates"
 
 // newTrustProblem returns the problem that no known authority signed the certificates of the servers.
 // The user may trust them without repeating an answer.
-func newTrustProblem(list []*x509.Certificate) error {
+func newTrustProblem(list []account.Certificate) error {
 	lines, prints := []string{"no known authority signed the certificates of the servers"}, []string{}
 	for _, c := range list {
-		lines = append(lines, account.DescribeCertificate(c))
-		prints = append(prints, account.Fingerprint(c))
+		lines = append(lines, c.Describe())
+		prints = append(prints, c.Fingerprint())
 	}
 	return &Problem{
 		Err: errors.New(strings.Join(lines, "\n")), Keys: append(serverQuestionKeys(), "mail_user", "mail_password"),
