@@ -174,8 +174,8 @@ func (a *cli) newAgent(c *cobra.Command, name string) error {
 	for _, path := range made {
 		fmt.Fprintln(a.out, "made "+path)
 	}
-	fmt.Fprintf(a.out, "Created the agent %s. It is available after the next start. To use it, send /agent %s in a chat or add a [[routes]] entry.\n", name, name)
-	return nil
+	fmt.Fprintf(a.out, "Created the agent %s. To use it, send /agent %s in a chat or add a [[routes]] entry.\n", name, name)
+	return a.restartToApply(c.Context(), p)
 }
 
 // quoteValue returns a quoted empty TOML string if s is empty, and otherwise s unchanged.
@@ -198,8 +198,8 @@ func (a *cli) removeAgent(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "Removed the agent %s. Hob uses it until the next restart: run hob stop, then hob start. Its folder was kept: %s\n", name, p.AgentDir(name))
-	return nil
+	fmt.Fprintf(a.out, "Removed the agent %s. Its folder was kept: %s\n", name, p.AgentDir(name))
+	return a.restartToApply(ctx, p)
 }
 
 // showSoul prints an agent's SOUL.md or opens it in an editor.

@@ -67,9 +67,8 @@ func (a *cli) removeChannel(ctx context.Context, name string, yes bool) error {
 	if a.asJSON {
 		return a.printJSON(l)
 	}
-	fmt.Fprintf(a.out, "Removed the channel %s. Hob uses it until the next restart: run hob stop, then hob start.\n", name)
-	a.printRestartHint(p)
-	return nil
+	fmt.Fprintf(a.out, "Removed the channel %s.\n", name)
+	return a.restartToApply(ctx, p)
 }
 
 // planRemoval determines the data to remove together with a channel.

@@ -126,6 +126,7 @@ func (a *cli) configSet(ctx context.Context, args []string) error {
 	for pair := range slices.Chunk(args, 2) {
 		keys, values = append(keys, pair[0]), append(values, config.Value{Key: pair[0], Value: pair[1]})
 	}
+	before, _ := config.Load(p.ConfigFile()) // nil if the file is not valid
 	var changes []config.Change
 	err = a.editConfig(ctx, p, strings.Join(keys, ", "), func() (err error) {
 		changes, err = config.SetAll(p.ConfigFile(), values, doctor.SettingChecks()...)
@@ -143,8 +144,10 @@ func (a *cli) configSet(ctx context.Context, args []string) error {
 			fmt.Fprintln(a.err, a.colorize(a.err, amber, "warning: ")+ch.Warning)
 		}
 	}
-	a.printRestartHint(p)
-	return nil
+	if after, err := config.Load(p.ConfigFile()); err == nil && before != nil && !before.NeedsRestart(after) {
+		a.edited = false // Hob reads these keys again by itself
+	}
+	return a.restartToApply(ctx, p)
 }
 
 func (a *cli) configList() error {
@@ -225,8 +228,13 @@ func (a *cli) restartToApply(ctx context.Context, p system.Paths) error {
 		h, held, perr := system.Probe(p.LockFile())
 		if perr == nil && held && !h.Restarting && h.Since.After(asked) && a.isReady(ctx, p, h.PID) {
 			a.edited = false
+			fmt.Fprintln(a.err, "Hob runs with it now.")
 			return nil
 		}
+	}
+	if err == nil {
+		fmt.Fprintln(a.err, "Hob still works on something, and restarts when that is done.")
+		return nil
 	}
 	a.printRestartHint(p)
 	return nil //nolint:nilerr // the change is made, and the hint says how to apply it

@@ -15,11 +15,18 @@ func (a *cli) openCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "open", Short: "Open Hob's page in the browser", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
+			_, tty := terminalFD(a.out)
+			if tty {
+				if started, err := a.startInBackground(c.Context()); err != nil {
+					return err
+				} else if started {
+					fmt.Fprintln(a.err, "Hob was not running; it runs now. Stop it with: hob stop")
+				}
+			}
 			cl, err := a.connectDaemon(c.Context())
 			if err != nil {
 				return err
 			}
-			_, tty := terminalFD(a.out)
 			if !only && tty {
 				link, err := cl.LoginLink(c.Context(), true)
 				if err != nil {
