@@ -248,6 +248,16 @@ async function refreshLog() {
   toEnd();
 }
 
+// A form in the log undoes what an answer did. The response is the page with the result.
+log.addEventListener('submit', async e => {
+  e.preventDefault();
+  const r = await fetch(e.target.action, { method: 'POST', body: new URLSearchParams(new FormData(e.target)) }).catch(() => null);
+  if (!r || !r.ok) return e.target.submit(); // the browser shows what is wrong
+  const page = new DOMParser().parseFromString(await r.text(), 'text/html');
+  find('#flash').replaceChildren(...document.importNode(find('#flash', page), true).childNodes);
+  refreshLog().catch(() => {});
+});
+
 // resume shows what happened while the page was offline, and sends the messages that did not arrive.
 async function resume() {
   await refreshLog();

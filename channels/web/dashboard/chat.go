@@ -180,28 +180,48 @@ func (d *Dashboard) renderLine(r *request, session string, l api.ChatLine) g.Nod
 	case "reply":
 		kind = "assistant"
 	}
+	var uses []api.ToolUse
+	if l.Kind == "reply" {
+		uses = d.listToolUses(r.Context(), l.Event)
+	}
 	body := richText(text)
 	if kind == "user" || kind == "status" {
 		body = h.Div(h.Class("text"), h.Dir("auto"), plainText(text))
 	}
 	return h.Article(
 		h.Class("message "+kind), h.Data("event", l.Event), h.Data("id", l.ID), h.Title(l.At.In(r.zone).Format("Monday, 2 January 2006, 15:04:05")),
-		g.Iff(l.Kind == "reply", func() g.Node { return d.renderToolsOf(r.Context(), l.Event) }),
+		renderTools(uses),
 		body,
 		g.If(cut, h.A(h.Href(chatLink(session)+"&full="+url.QueryEscape(l.ID)), g.Text("Show the whole message"))),
 		g.If(kind == "notice", r.relativeTime(l.At)),
+		g.If(l.Event != "" && (kind == "notice" || kind == "assistant"), renderMessageActs(session, l.Event, text, uses)),
 	)
 }
 
-// renderToolsOf shows the tool calls of an event. Without them the answer is still useful, so an
+// listToolUses returns the tool calls of an event. Without them the answer is still useful, so an
 // error is only logged.
-func (d *Dashboard) renderToolsOf(ctx context.Context, event string) g.Node {
+func (d *Dashboard) listToolUses(ctx context.Context, event string) []api.ToolUse {
 	st, err := d.o.Backend.Event(ctx, event)
 	if err != nil {
 		d.o.Log.Debug("reading the tool calls of an answer failed", "event", event, "error", err)
-		return nil
 	}
-	return renderTools(st.Tools)
+	return st.Tools
+}
+
+// renderMessageActs links to the reasons of a message, and offers to undo what Hob did for it. chat.js
+// sends the form without leaving the page.
+func renderMessageActs(session, event, text string, uses []api.ToolUse) g.Node {
+	undoable := slices.ContainsFunc(uses, func(u api.ToolUse) bool { return u.Undoable })
+	return h.Div(
+		h.Class("why"),
+		h.A(h.Href(whyLink(event)), h.Data("drawer", ""), h.Aria("label", "Why: "+shortText(text)), g.Text("Why")),
+		g.Iff(undoable, func() g.Node {
+			return h.Form(
+				h.Class("inline"), h.Method("post"), h.Action("/timeline/undo"), hiddenField("call", event), hiddenField("back", chatLink(session)),
+				h.Button(h.Type("submit"), h.Class("link"), h.Aria("label", "Undo: "+shortText(text)), g.Text("Undo")),
+			)
+		}),
+	)
 }
 
 // renderTools shows tool calls as lines that open.
@@ -236,7 +256,7 @@ func (d *Dashboard) showTurn(r *request) (g.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return h.Article(h.Class("message assistant"), h.Data("event", st.ID), renderTools(st.Tools), richText(st.Answer)), nil
+	return h.Article(h.Class("message assistant"), h.Data("event", st.ID), renderTools(st.Tools), richText(st.Answer), renderMessageActs(st.Session, st.ID, st.Answer, st.Tools)), nil
 }
 
 // showLine returns one of the newest messages of a conversation.

@@ -91,12 +91,9 @@ func renderDays(r *request, list []api.TimelineEntry) g.Node {
 }
 
 func renderEntry(r *request, e api.TimelineEntry) g.Node {
-	meta := "in " + e.Session
-	switch {
-	case e.Channel != "":
-		meta = "to " + e.Channel + " in " + e.Session
-	case strings.HasPrefix(e.Session, "tool:"):
-		meta = "by a command or a page"
+	meta := describePlace(e)
+	if e.Reason != "" {
+		meta = strings.TrimPrefix(meta+" · "+e.Reason, " · ")
 	}
 	return h.Li(
 		h.ID("entry-"+e.ID),
@@ -108,8 +105,29 @@ func renderEntry(r *request, e api.TimelineEntry) g.Node {
 			h.A(h.Class("button small"), h.Href(whyLink(e.Event)), h.Data("drawer", ""), h.Aria("label", "Why: "+shortText(e.Text)), g.Text("Why")),
 			g.If(e.Undo != "", r.actionButton("timeline/undo", "Undo", h.Aria("label", "Undo: "+shortText(e.Text)), fact{"call", e.Undo})),
 		),
-		h.Span(h.Class("meta"), plainText(meta), g.If(e.Reason != "", plainText(" · "+e.Reason))),
+		g.If(meta != "", h.Span(h.Class("meta"), plainText(meta))),
 	)
+}
+
+// describePlace says where an entry belongs, or returns "" for the usual places: the first conversation,
+// the page and the commands.
+func describePlace(e api.TimelineEntry) string {
+	kind, _, background := strings.Cut(e.Session, ":")
+	out, known := map[string]string{
+		"": "", toolSession: "", "system": "", "tool": "",
+		"watcher": "for a watcher", "schedule": "for a schedule", "goal": "for a goal", "trigger": "for a trigger", "task": "for a task",
+	}[kind]
+	switch {
+	case known:
+	case background: // a conversation of a channel, or of a program
+		return "through " + kind
+	default:
+		out = "in " + e.Session
+	}
+	if e.Channel != "" && e.Channel != "web" && e.Channel != "terminal" {
+		out = strings.TrimSpace("through " + e.Channel + " " + out)
+	}
+	return out
 }
 
 // entryText returns the text of an entry on one line. Hob writes its messages in Markdown.

@@ -250,7 +250,7 @@ func renderUpcoming(r *request, list []upcoming) g.Node {
 				g.Iff(u.reminder, func() g.Node {
 					return h.Span(
 						h.Class("acts small"),
-						r.actionButton("today/later", "In an hour", h.Aria("label", "In an hour: "+shortText(u.text)), fact{"reminder", u.id}),
+						r.actionButton("today/later", "Postpone 1 h", h.Aria("label", "Postpone 1 h: "+shortText(u.text)), fact{"reminder", u.id}),
 						r.actionButton("today/cancel", "Cancel", h.Aria("label", "Cancel: "+shortText(u.text)), fact{"reminder", u.id}),
 					)
 				}),
@@ -338,7 +338,7 @@ func renderNotice(r *request, n api.Notice) g.Node {
 		g.Iff(later, func() g.Node {
 			return h.Span(
 				h.Class("acts small"),
-				r.actionButton("today/snooze", "In an hour", g.Group{h.Class("later"), h.Aria("label", "In an hour: "+shortText(n.Text))}, id),
+				r.actionButton("today/snooze", "Snooze 1 h", g.Group{h.Class("later"), h.Aria("label", "Snooze 1 h: "+shortText(n.Text))}, id),
 				g.If(n.State == "held", r.actionButton("today/release", "Now", g.Group{h.Class("now"), h.Aria("label", "Now: "+shortText(n.Text))}, id)),
 			)
 		}),

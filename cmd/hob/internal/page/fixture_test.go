@@ -48,7 +48,11 @@ func openWith(t *testing.T, conf string, own map[string]channels.Channel) *daemo
 // newFixture returns a fixture with an empty home, which does not run.
 func newFixture(t *testing.T) *daemonFixture {
 	t.Helper()
-	home := t.TempDir()
+	return newFixtureIn(t, t.TempDir())
+}
+
+func newFixtureIn(t *testing.T, home string) *daemonFixture {
+	t.Helper()
 	t.Setenv("HOME", home)
 	t.Setenv("USERPROFILE", home)
 	t.Setenv("HOB_HOME", filepath.Join(home, "hob"))
@@ -110,6 +114,9 @@ func (h *daemonFixture) runOnce(ctx context.Context, o app.Options, again bool, 
 	done := make(chan error, 1)
 	go func() { done <- d.Run(ctx) }()
 	<-d.Ready()
+	if err := system.WriteEndpoint(o.Paths.EndpointFile(), system.Endpoint{PID: os.Getpid(), Address: d.Addr(), Version: o.Version}); err != nil {
+		h.t.Error(err)
+	}
 	ready(d.Addr())
 	var allowed <-chan struct{} // nil until Hob wants to restart
 	for {

@@ -17,7 +17,10 @@ import (
 	cdppage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
+	"hob/autonomy/config"
 	"hob/autonomy/llm/llmtest"
+	"hob/cmd/hob/internal/app"
+	"hob/platform/host/system"
 )
 
 var update = flag.Bool("update", false, "write the screenshots for docs/dashboard.md")
@@ -78,9 +81,13 @@ func TestPictures_ShowEachPage(t *testing.T) {
 // takePictures makes the screenshots of a home in everyday use.
 func takePictures(t *testing.T, pages []string) {
 	model := llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key, Reply: everydayReply})
-	h := openDaemon(t, fmt.Sprintf(`[agent]
+	h := openHealthy(t, fmt.Sprintf(`[agent]
 model = "demo/planner"
 timezone = "UTC"
+[web]
+listen = "127.0.0.1:0"
+[browser]
+enabled = false
 [providers.demo]
 kind = "openai"
 base_url = %q
@@ -114,6 +121,24 @@ extraction = "off"
 	w.runSteps(setScheme("light"), chromedp.EmulateViewport(360, 780))
 	w.visitPage(h, "/today")
 	w.takePicture("today-phone")
+}
+
+// openHealthy opens a home as a user has it: with the configuration in its file, so that the page Health
+// shows no problem of the test. The pictures show its path.
+func openHealthy(t *testing.T, conf string) *daemonFixture {
+	t.Helper()
+	home := filepath.Join(os.TempDir(), "ada")
+	failOnError(t, os.Mkdir(home, 0o700))
+	t.Cleanup(func() { failOnError(t, os.RemoveAll(home)) })
+	h := newFixtureIn(t, home)
+	paths, err := system.DefaultPaths()
+	failOnError(t, err)
+	failOnError(t, paths.Ensure())
+	failOnError(t, os.WriteFile(paths.ConfigFile(), []byte(conf), 0o600))
+	c, err := config.Load(paths.ConfigFile())
+	failOnError(t, err)
+	h.runHob(app.Options{Paths: paths, Config: c, Version: "1.0.0"}, nil)
+	return h
 }
 
 // takePicture stores a screenshot of the window as lossy WebP.
