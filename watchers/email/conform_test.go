@@ -201,12 +201,32 @@ func TestOutage_LosesNothing(t *testing.T) {
 	d.Renumber("tester")
 	w.startManager()
 	w.expectFired(s, "1", "2", "3", "4")
+	w.stop()
+	w.useOlderSeparator()
+	d.Deliver("tester", "INBOX", buildMail("5", "ada@test.local", "e", "x"), time.Time{})
+	w.startManager()
+	w.expectFired(s, "1", "2", "3", "4", "5")
 	got, err := w.m.Get(t.Context(), s.ID)
-	if err != nil || got.Fired != 4 {
+	if err != nil || got.Fired != 5 {
 		t.Errorf("fired %d times, %v", got.Fired, err)
 	}
 	if n := len(w.sink.Troubles()); n != 0 {
 		t.Errorf("short outage of the server was reported: %v", w.sink.Troubles())
+	}
+}
+
+// useOlderSeparator stores the cursor of the only watcher as older versions did.
+func (w *mailFixture) useOlderSeparator() {
+	w.t.Helper()
+	if err := w.st.Write(w.t.Context(), func(tx *store.Tx) error {
+		var box string
+		if err := tx.QueryRow("SELECT box FROM email_watches").Scan(&box); err != nil {
+			return err
+		}
+		_, err := tx.Exec("UPDATE email_watches SET box = ?", strings.Replace(box, boxSeparator, "\x00", 1))
+		return err
+	}); err != nil {
+		w.t.Fatal(err)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"hob/platform/pim"
@@ -22,6 +23,10 @@ type cursor struct {
 	looked   time.Time // time of the last check
 }
 
+// boxSeparator separates the account and the folder of cursor.box. It was a NUL, which PostgreSQL stores as U+FFFD,
+// so that the cursor seemed to belong to another folder after a restart.
+const boxSeparator = "\x1f"
+
 func (w *watch) loadCursor(ctx context.Context) (c cursor, err error) {
 	var since, looked int64
 	err = w.deps.Store.Reader(ctx).QueryRow("SELECT since, box, validity, next, looked FROM email_watches WHERE watcher = ?", w.id).
@@ -33,6 +38,9 @@ func (w *watch) loadCursor(ctx context.Context) (c cursor, err error) {
 		return c, fmt.Errorf("email: read progress: %w", err)
 	}
 	c.since, c.looked = store.Time(since), store.Time(looked)
+	if !strings.Contains(c.box, boxSeparator) { // written by an older version
+		c.box = strings.NewReplacer("\x00", boxSeparator, "\uFFFD", boxSeparator).Replace(c.box)
+	}
 	return c, nil
 }
 

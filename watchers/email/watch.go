@@ -80,7 +80,7 @@ func (w *watch) Run(ctx context.Context, fire fire) error {
 
 // catchUp fires the matching new messages and moves the cursor to the end of the folder.
 func (w *watch) catchUp(ctx context.Context, b *box, n boxState, at *cursor, fire fire) error {
-	end := cursor{since: at.since, box: b.at.account + "\x00" + b.at.folder, validity: n.validity, next: n.next, looked: time.Now()}
+	end := cursor{since: at.since, box: b.at.account + boxSeparator + b.at.folder, validity: n.validity, next: n.next, looked: time.Now()}
 	if at.validity != n.validity || at.box != end.box {
 		return w.rescanMails(ctx, b, at, end, fire)
 	}
