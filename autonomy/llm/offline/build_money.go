@@ -32,7 +32,9 @@ func moneyBuilders() map[string]builder {
 		},
 		"follow.total": totalExpenses,
 		"money.income": func(w *intentDraft) (plan, bool) {
-			if c, _ := w.captureOf("amount"); c.currency == "" || w.isQuestion() { // "took 2 pills"
+			c, _ := w.captureOf("amount")
+			certain := c.currency != "" || w.hasSlot("refund") || w.hasKeyword("paid") && c.to == len(w.s.tokens)
+			if !certain || w.isQuestion() { // "took 2 pills"
 				return noPlan()
 			}
 			return planReply(w.g.replyText("debt"))
