@@ -12,6 +12,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -207,6 +208,10 @@ func openStore(ctx context.Context, path string, sets []MigrationSet, opt Option
 	return s, nil
 }
 
+// synchronous is set only by the linker of tests whose databases need not survive a failure of the
+// machine (Makefile).
+var synchronous string
+
 // dataSourceName returns the connection string with pragmas. synchronous=FULL makes each commit durable before
 // it returns (https://www.sqlite.org/pragma.html#pragma_synchronous).
 func dataSourceName(path string, readOnly bool) string {
@@ -214,7 +219,7 @@ func dataSourceName(path string, readOnly bool) string {
 	if readOnly {
 		return d + "&_pragma=query_only(1)&mode=rw" // mode=rw does not recreate a deleted file
 	}
-	return d + "&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=wal_autocheckpoint(1000)&_pragma=temp_store(MEMORY)&_pragma=secure_delete(1)"
+	return d + "&_pragma=journal_mode(WAL)&_pragma=wal_autocheckpoint(1000)&_pragma=temp_store(MEMORY)&_pragma=secure_delete(1)&_pragma=synchronous(" + cmp.Or(synchronous, "FULL") + ")"
 }
 
 // Path returns the file's path.
