@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"hob/platform/store"
 	"hob/platform/store/storetest"
@@ -17,7 +18,12 @@ func TestShared_DefersStatements(t *testing.T) {
 	failOnError(t, server.Exec(t.Context(), "postgres", "CREATE DATABASE deferred"))
 	url := server.URL("deferred")
 	g := newGate(t, server.Port)
-	db := openShared(t, strings.Replace(url, fmt.Sprintf("127.0.0.1:%d", server.Port), g.addr, 1))
+	db, err := store.Open(t.Context(), tempPath(t), testSets(), store.Options{
+		URL: strings.Replace(url, fmt.Sprintf("127.0.0.1:%d", server.Port), g.addr, 1), Instance: "one",
+		Lease: time.Minute, // the server waits 20 s for a closure that a busy machine delays
+	})
+	failOnError(t, err)
+	t.Cleanup(func() { failOnError(t, db.Close()) })
 	insert := func(tx *store.Tx, k int) error {
 		_, err := tx.Exec(`INSERT INTO t VALUES (?, 'x')`, k)
 		return err
