@@ -67,6 +67,9 @@ func (w *intentDraft) listName() string {
 	case lower == "", lower == "grocery", lower == "groceries", lower == "food", lower == "supermarket":
 		name = "shopping"
 	}
+	for _, all := range []string{"whole ", "entire ", "full ", "complete "} { // "the whole shopping list"
+		name = strings.TrimPrefix(name, all)
+	}
 	name = strings.TrimSuffix(name, " list") + " list"
 	owner := w.slotString("few_for")
 	if owner != "" && (bareName(owner) == owner || strings.Contains(bareName(owner), " ")) { // "the trip" is not a name, "the Greece trip" is
@@ -442,6 +445,11 @@ func showList(w *intentDraft) (plan, bool) {
 	return planLookup(func(results []done) plan { // "packing list" may be the only "Greece packing list"
 		if len(results) > 0 && strings.HasPrefix(results[0].result.Text, "There are no open tasks") {
 			p, _ := planLookup(func(results []done) plan {
+				names, _ := listProjects(results)
+				if one := onlyListNamed(results, list); one == "" && len(names) > 0 && !slices.Contains(names, list) { // an unknown name is no empty list
+					slices.Sort(names)
+					return plan{outcome: chat, say: "There is no " + list + " with open items. Your lists: " + strings.Join(names, ", ") + "."}
+				}
 				p, _ := w.planList(cmp.Or(onlyListNamed(results, list), list))
 				return p
 			}, call{"list_tasks", nil})

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"hob/platform/text/dateparse"
 )
@@ -132,6 +133,9 @@ func addExpense(w *intentDraft) (plan, bool) {
 	}
 	if w.hasSecondAmount(b.vendor) {
 		b.category = b.vendor
+	}
+	if b.category != "" && !strings.ContainsFunc(b.category, unicode.IsLetter) { // "11 40 at lidl"
+		return planQuestion("I am not sure how to read the amount in that, so I logged nothing. Can you write it as 12.50?", nil)
 	}
 	if w.hasSecondAmount(b.category) {
 		return planQuestion("I am not sure how to read "+quoteText(b.category)+" in that, so I logged nothing. Can you send one expense at a time?", nil)

@@ -3,6 +3,7 @@ package offline
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -23,8 +24,10 @@ func (d *planReview) signOfGuess() string {
 		return "all"
 	case d.guessesDay():
 		return "day"
-	case d.repeatsClock():
+	case d.repeatsClock(), d.repeatsCall():
 		return "clocks"
+	case d.guessesTimetable():
+		return "hour"
 	}
 	return ""
 }
@@ -160,6 +163,37 @@ func (d *planReview) repeatsClock() bool {
 	return false
 }
 
+// repeatsCall reports whether the plan creates the same record twice: "two alarms, one at 5 and one at 5 15".
+func (d *planReview) repeatsCall() bool {
+	seen := map[string]bool{}
+	for _, c := range d.allCalls() {
+		id := c.name + string(c.encodeArgs())
+		if seen[id] && strings.HasPrefix(c.name, "create_") {
+			return true
+		}
+		seen[id] = true
+	}
+	return false
+}
+
+// guessesTimetable reports whether a reminder has the time of a timetable without its half of the day, which is read as
+// one in the afternoon: "take the train at 6 57".
+func (d *planReview) guessesTimetable() bool {
+	if d.p.answered || d.isFollowUp() || slices.ContainsFunc(d.s.allTimes(), func(sp *span) bool { return saysHalfOfDay(sp.match.Text) }) {
+		return false
+	}
+	travels := slices.ContainsFunc(d.s.tokens, func(t token) bool { return d.isWord("timetables", t) })
+	return slices.ContainsFunc(d.p.calls, func(c call) bool {
+		at, err := time.Parse(time.RFC3339, stringOf(c.args["at"]))
+		at = at.In(d.s.now.Location())
+		hour := strconv.Itoa(at.Hour() - 12)
+		said := slices.ContainsFunc(d.s.tokens, func(t token) bool {
+			return t.norm == hour || strings.HasPrefix(t.norm, hour+":") || strings.HasPrefix(t.norm, hour+".")
+		})
+		return c.name == "create_reminder" && err == nil && at.Hour() > 12 && said && (travels || at.Minute()%5 != 0)
+	})
+}
+
 // splitsFact reports whether one of several facts has no verb, because it is a part of another one: "mum is allergic to
 // nuts, remember that for the catering".
 func (d *planReview) splitsFact() bool {
@@ -212,7 +246,7 @@ func (r *recordText) strayWord() string {
 		return last.norm
 	case n > 2 && r.isWord("request-edges", first):
 		return first.norm
-	case goods && (r.isWord("particles", last) || r.isWord("telling-verbs", first) || r.isWord("person-heads", first)):
+	case goods && (r.isWord("particles", last) || r.c.name == "log_expense" && r.isWord("particles", first) || r.isWord("telling-verbs", first) || r.isWord("person-heads", first)):
 		return last.norm
 	case goods && r.isWord("task-verbs", first) && strings.HasSuffix(stringOf(r.c.args["project"]), "shopping list"):
 		return first.norm

@@ -9,18 +9,24 @@ import (
 // may be a guess, or reports what happened. Nothing is recorded; the reply names what Hob read.
 func TestPlan_RecordsOnlyWhatIsCertain(t *testing.T) {
 	for said, want := range map[string]string{
-		"put 35 quid diesel down for today":                 "Should I log 35.00 GBP for “diesel down”, today?",
-		"ran 8k this morning in 47 mins":                    "I did not understand",
-		"saw the doctor on monday at 10":                    "I did not understand",
-		"swam 40 lengths in 35 minutes":                     "",
-		"remind me at 2.15 to ring the bank about 12 or 13": "",
-		"remind me to ring Tom at 5pm mate":                 "When exactly should I remind you?",
-		"remind me at 10 to ring the bank":                  "today at 22:00 of “ring the bank”?",
-		"remind me every day at 8 and 8 to take the pill":   "Should I remind you every day at 08:00",
-		"add milk and ring dad to the shopping list":        "Should I do all of that?",
-		"my size is 12 in shoes, keep that for christmas":   "Should I remember that your size is 12 in shoes",
-		"put 12.40 on the list":                             "Should I add “12.40” to your shopping list?",
-		"gas bill came to 80, due on the 5th":               "Have you paid that already?",
+		"put 35 quid diesel down for today":                                         "Should I log 35.00 GBP for “diesel”, today?",
+		"ran 8k this morning in 47 mins":                                            "I did not understand",
+		"saw the doctor on monday at 10":                                            "I did not understand",
+		"swam 40 lengths in 35 minutes":                                             "",
+		"remind me at 2.15 to ring the bank about 12 or 13":                         "",
+		"remind me to ring Tom at 5pm mate":                                         "When exactly should I remind you?",
+		"remind me at 10 to ring the bank":                                          "today at 22:00 of “ring the bank”?",
+		"remind me every day at 8 and 8 to take the pill":                           "Should I remind you every day at 08:00",
+		"add milk and ring dad to the shopping list":                                "Should I do all of that?",
+		"my size is 12 in shoes, keep that for christmas":                           "Should I remember that your size is 12 in shoes",
+		"i take tea at six, you might remember that for me":                         "",
+		"set two alarms one at 5 and one at 5 15 for tomorrow":                      "Can you send one request at a time?",
+		"remind me to take the train at 6 57 on the 22nd of dec":                    "at 18:57",
+		"high priority task fix the bibliography its due friday":                    "“fix the bibliography its”",
+		"make a list called lyon trip with passport charger and praline for imogen": "Should I do all of that?",
+		"spent 11 40 at lidl":                                                       "I am not sure how to read the amount",
+		"put 12.40 on the list":                                                     "Should I add “12.40” to your shopping list?",
+		"gas bill came to 80, due on the 5th":                                       "Have you paid that already?",
 	} {
 		c := newConversation(t)
 		calls := c.hearText(said)

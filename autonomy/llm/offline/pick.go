@@ -24,7 +24,8 @@ func (w *intentDraft) whichOne(question, tool string, edit func(ref string) call
 	return planLookup(func(results []done) plan {
 		f := readRecords(results, w.s.now)
 		if len(f.list) == 0 {
-			return plan{outcome: chat, say: strings.TrimSpace("There is none, so I changed nothing. " + f.unreadText())}
+			kind := strings.Replace(strings.TrimSuffix(strings.TrimPrefix(tool, "list_"), "s"), "task", "open task", 1)
+			return plan{outcome: chat, say: strings.TrimSpace("There is no " + kind + ", so I changed nothing. " + f.unreadText())}
 		}
 		return choiceOf(question, f.list, edit)
 	}, call{tool, nil})

@@ -39,7 +39,7 @@ func (g *grammar) confirmUnlessPlain(q *question, p plan, text string, now time.
 	if !ok && !slices.ContainsFunc(d.allCalls(), func(c call) bool { _, known := describeCall(c, now); return known }) { // the tool has another check
 		return p
 	}
-	if p.question != nil || !ok {
+	if p.question != nil || !ok || d.repeatsCall() {
 		asked, _ = planQuestion("I am not sure how to read all of that, so I changed nothing. Can you send one request at a time?", nil)
 	}
 	asked.intent, asked.answered = p.intent, p.answered
@@ -57,7 +57,7 @@ func (p plan) declineUnlessPlain(text string) plan {
 			last := words[len(words)-1]
 			spends := c.name == "log_expense"
 			timed := func(f string) bool { return p.lang.timeWords[f] && len(f) > 3 } // "restaurant hier soir"
-			if len(words) > 1 && timed(last) || spends && slices.ContainsFunc(words, timed) ||
+			if len(words) > 1 && (timed(last) || len(words[0]) == 1 && c.name != "log_expense" && !isDigit(words[0][0]) || slices.Contains([]string{"si", "wenn", "falls", "cuando", "quand"}, words[0])) || spends && slices.ContainsFunc(words, timed) ||
 				c.name == "create_task" && isDigit(words[0][0]) || // "je dois 20 euros à Paul"
 				strings.ContainsAny(stringOf(c.args[name]), ";:?!()") || len(words) > maxWords[name] || len(words) > 1 && (p.lang.lex.containsWord("prepositions", last) || p.lang.lex.containsWord("articles", last)) ||
 				spends && slices.ContainsFunc(words, func(f string) bool {

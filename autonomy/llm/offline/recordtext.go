@@ -72,13 +72,15 @@ func (r *recordText) signInStatement() string {
 		return "stray " + last.norm
 	case r.c.name == "remember" && len(r.words) > 1 && r.isWord("prepositions", first):
 		return "start " + first.norm
-	case r.c.name == "remember" && r.asksToKeep():
+	case r.c.name == "remember" && (r.asksToKeep() || r.isWord("asking-modals", last) || last.norm == "might" || last.norm == "must" || last.norm == "will"):
 		return "request"
 	case r.c.name != "remember" || r.p.intent != nil && r.p.intent.verbatim:
 	case r.g.lacksVerb(r.text, r.planReview.s.now):
 		return "no verb"
 	case r.isWord("dangling-ends", last):
 		return "end " + last.norm
+	case r.countWords("hob-words") > 0: // "which is what you ought to know"
+		return "you"
 	case len(r.words) > 18:
 		return "length"
 	}
@@ -88,7 +90,11 @@ func (r *recordText) signInStatement() string {
 // asksToKeep reports whether a fact contains a request to keep it: "my size is 12, keep that for christmas".
 func (r *recordText) asksToKeep() bool {
 	for i := 2; i+1 < len(r.words); i++ {
-		if next := r.words[i+1].norm; slices.Contains([]string{"keep", "remember", "save", "store", "note", "log", "write"}, r.words[i].norm) && (next == "that" || next == "it" || next == "this") {
+		next := r.words[i+1].norm
+		if next == "forget" && r.words[i].norm != "i" {
+			return true
+		}
+		if slices.Contains([]string{"keep", "remember", "save", "store", "note", "log", "write"}, r.words[i].norm) && (next == "that" || next == "it" || next == "this") {
 			return true
 		}
 	}
@@ -132,10 +138,18 @@ func (r *recordText) signInShape() string {
 	if !listed {
 		return ""
 	}
+	if d := r.planReview.s; n == 2 && r.isListStart(d.firstWord(0)) && !strings.ContainsAny(d.text, ",:") { // "make a list with passport charger and adapter"
+		return "items"
+	}
 	if joined := r.countWords("joiners"); r.countWords("groceries") > 1 && joined == 0 || n > 3 && joined+r.countWords("prepositions")+r.countWords("belonging") == 0 {
 		return "items"
 	}
 	return ""
+}
+
+// isListStart reports whether a request starts a new list.
+func (r *recordText) isListStart(first string) bool {
+	return first == "make" || first == "create" || first == "start" || first == "new" || first == "set"
 }
 
 // signInWords returns a sign in a word of a text: a clause, a time or a figure.
