@@ -250,7 +250,7 @@ func renderUpcoming(r *request, list []upcoming) g.Node {
 				g.Iff(u.reminder, func() g.Node {
 					return h.Span(
 						h.Class("acts small"),
-						r.actionButton("today/later", "Postpone 1 h", h.Aria("label", "Postpone 1 h: "+shortText(u.text)), fact{"reminder", u.id}),
+						r.actionButton("today/later", "Delay 1 h", h.Aria("label", "Delay 1 h: "+shortText(u.text)), fact{"reminder", u.id}),
 						r.actionButton("today/cancel", "Cancel", h.Aria("label", "Cancel: "+shortText(u.text)), fact{"reminder", u.id}),
 					)
 				}),

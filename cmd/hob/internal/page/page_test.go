@@ -72,6 +72,7 @@ func TestPage(t *testing.T) {
 		{"a login link works once", testLogin},
 		{"an answer streams in and can be stopped", testStream},
 		{"a message and its answer survive a reload", testHistory},
+		{"an answer explains itself and is undone in the chat", testAnswerActs},
 		{"a reminder appears without a reload", testReminder},
 		{"a question has buttons that decide", testApproval},
 		{"HTML is shown as text", testInjection},
@@ -142,6 +143,32 @@ func testLogin(t *testing.T, b *browser) {
 	unauthorized(other)
 	w.runSteps(chromedp.Reload())
 	w.awaitMessage("user", "hello")
+}
+
+func testAnswerActs(t *testing.T, b *browser) {
+	h := openDaemon(t, offline)
+	w := b.openWindow(t)
+	w.logIn(h)
+	w.sendText("hello")
+	w.waitUntil(`document.querySelectorAll(".message.assistant .why a").length === 1`)
+	if getValue[bool](w, `!!document.querySelector(".message .why button")`) {
+		t.Error("an answer that changed nothing has a button to undo it")
+	}
+	w.sendText("remind me tomorrow at 9 to ring Ada")
+	w.waitUntil(`document.querySelector(".message .why button")`)
+	w.runSteps(chromedp.Evaluate[chromedp.Void](`Array.from(document.querySelectorAll(".message .why a")).at(-1).click()`))
+	w.waitUntil(`document.querySelector("#drawer").open && document.querySelector("#drawer").innerText.includes("Because you wrote")`)
+	w.runSteps(chromedp.KeyEvent(kb.Escape), chromedp.SendKeys(chromedp.CSS("#input"), "half a message"))
+	w.runSteps(chromedp.Evaluate[chromedp.Void](`document.querySelector(".message .why button").click()`))
+	w.waitUntil(`document.querySelector("#flash").innerText.includes("Canceled the reminder")`)
+	w.waitUntil(`!document.querySelector(".message .why button")`)
+	if v := getValue[string](w, `document.querySelector("#input").value`); v != "half a message" {
+		t.Errorf("the undo changed the input to %q", v)
+	}
+	var reminders []any
+	if h.getJSON("/api/v1/reminders", &reminders); len(reminders) > 0 {
+		t.Errorf("%d reminders are left after the undo", len(reminders))
+	}
 }
 
 func testToday(t *testing.T, b *browser) {

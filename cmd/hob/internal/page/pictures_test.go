@@ -80,7 +80,8 @@ func TestPictures_ShowEachPage(t *testing.T) {
 
 // takePictures makes the screenshots of a home in everyday use.
 func takePictures(t *testing.T, pages []string) {
-	model := llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key, Reply: everydayReply})
+	model := llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key, Models: []string{"planner"}, Reply: everydayReply})
+	t.Setenv("DEMO_KEY", llmtest.Key)
 	h := openHealthy(t, fmt.Sprintf(`[agent]
 model = "demo/planner"
 timezone = "UTC"
@@ -91,7 +92,7 @@ enabled = false
 [providers.demo]
 kind = "openai"
 base_url = %q
-api_key = %q
+api_key = "env:DEMO_KEY"
 [prices."demo/planner"]
 input = 1.0
 output = 5.0
@@ -99,7 +100,7 @@ output = 5.0
 monthly_usd = 20.0
 [knowledge]
 extraction = "off"
-`, model.URL+"/v1", llmtest.Key))
+`, model.URL+"/v1"))
 	h.fillEveryday()
 	b := launchBrowser(t)
 	w := b.openWindow(t)
