@@ -48,7 +48,7 @@ func (t *turn) composeAnswer(p plan) string {
 	if _, missing := t.toToolCalls(p.calls); len(missing) > 0 && len(t.r.Tools) > 0 {
 		parts = append(parts, t.g.replyText("missing-tool", "{tool}", strings.Join(missing, ", ")))
 	}
-	if p.say != "" {
+	if p.say != "" && !(len(parts) > 0 && p.say == t.g.replyText("forget-it")) { // "forget it, cancel that one"
 		parts = append(parts, p.say)
 	}
 	if p.question != nil {

@@ -320,6 +320,8 @@ func (b *purchase) parseDetails(words string) {
 			b.vendor = text
 		case b.category == "":
 			b.category = text
+		case preposition == "for": // "poinsettias at 6.99 for the porch"
+			b.category += " for " + text
 		default:
 			b.category += " " + text
 		}

@@ -107,3 +107,15 @@ func TestDialogue_ChangesOnlyTheNamedRecord(t *testing.T) {
 		}
 	}
 }
+
+// TestDialogue_DoesNotDenyAChange checks that "forget it" before a request does not add that nothing was changed.
+func TestDialogue_DoesNotDenyAChange(t *testing.T) {
+	c := newConversation(t)
+	c.hearText("remind me to post the parcel on Friday at 10")
+	c.answerCalls("I will remind you Fri 6 Mar at 10:00: post the parcel.")
+	expectCalls(t, c.hearText("Forget it, Geoffrey's brother will take it. Cancel that one."), `cancel_reminder{"reminder":"post the parcel"}`)
+	c.answerCalls(`Canceled the reminder "post the parcel".`)
+	if strings.Contains(c.lastText(), "changed nothing") {
+		t.Errorf("reply %q", c.lastText())
+	}
+}

@@ -62,7 +62,7 @@ func (r *recordText) signInStatement() string {
 		return "request please"
 	case r.isFollowUp() && longNumber.MatchString(r.text): // "my apprentice is 087 555 1243"
 		return "figure"
-	case len(r.words) > 1 && r.c.name == "remember" && r.isWord("open-references", first), r.c.name == "create_note" && (r.isWord("prepositions", first) || r.isAmount() || r.quotesPart()):
+	case len(r.words) > 1 && r.c.name == "remember" && r.isWord("open-references", first), r.c.name == "create_note" && (len(r.words) > 1 && r.isWord("person-words", first) || r.isWord("prepositions", first) || r.isAmount() || r.quotesPart()):
 		return "reference " + first.norm
 	case r.c.name == "create_note" && r.g.lex.containsWord("pencil-verbs", r.planReview.s.firstWord(0)) && len(r.planReview.s.allTimes()) > 0: // "put down park with the twins saturday 10am"
 		return "time"
