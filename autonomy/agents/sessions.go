@@ -99,7 +99,7 @@ func (c *Registry) sessionRow(ctx context.Context, tx *store.Tx, call tools.Call
 
 func describeSessions(rows []SessionRow, left int, now time.Time) string {
 	if len(rows) == 0 {
-		return "There is no such conversation."
+		return "No conversation with the user matches, or there is none yet."
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s:", textnorm.CountNoun(len(rows), "conversation", "conversations"))

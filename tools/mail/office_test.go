@@ -194,7 +194,7 @@ func TestSaveAttachment_LargeEmail(t *testing.T) {
 	if _, r, err := assessAndCall(t, o.by["save_email_attachment"], `{"mail":"video","name":"notes"}`); err != nil || r.Text != "Saved ~/Documents/notes.txt (5 bytes)." {
 		t.Errorf("%s, %v", r.Text, err)
 	}
-	if _, _, err := assessAndCall(t, o.by["save_email_attachment"], `{"mail":"video"}`); err == nil || !strings.Contains(err.Error(), "v.mp4 is larger than 10 MB") {
+	if _, _, err := assessAndCall(t, o.by["save_email_attachment"], `{"mail":"video"}`); err == nil || !strings.Contains(err.Error(), "v.mp4 is larger than 10 MB; save it with a mail program") {
 		t.Error(err)
 	}
 }

@@ -232,7 +232,7 @@ func renderBudget(b api.BudgetRow) g.Node {
 	limit := func(label string, used, most float64, text string) g.Node {
 		return h.Div(h.P(h.Class("small"), g.Text(text)), h.Meter(h.Class("wide"), h.Aria("label", label), h.Min("0"), h.Max(fmt.Sprintf("%g", most)), h.Value(fmt.Sprintf("%g", min(used, most))), g.Attr("high", fmt.Sprintf("%g", most*0.8))))
 	}
-	notes := []string{fmt.Sprintf("%d calls, %s tokens", b.Calls, textnorm.FormatCount(b.Tokens))}
+	notes := []string{fmt.Sprintf("%s, %s tokens", textnorm.CountNoun(b.Calls, "call", "calls"), textnorm.FormatCount(b.Tokens))}
 	if b.Unpriced > 0 {
 		notes = append(notes, fmt.Sprintf("no price known for %d", b.Unpriced))
 	}

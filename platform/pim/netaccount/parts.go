@@ -75,7 +75,7 @@ func selectParts(raw []byte, limit int64, want func(pim.MailPart) bool) (out []p
 			part.Data = []byte(p.Text(limit + 1))
 		}
 		if int64(len(part.Data)) > limit {
-			return nil, fmt.Errorf("%w: %s is larger than %d MB", pim.ErrTooLarge, part.Name, limit>>20)
+			return nil, fmt.Errorf("%w: %s is larger than %d MB; save it with a mail program", pim.ErrTooLarge, part.Name, limit>>20)
 		}
 		out = append(out, part)
 	}

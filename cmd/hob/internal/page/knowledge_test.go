@@ -288,6 +288,7 @@ func testCostsPage(t *testing.T, b *browser) {
 	if s := w.shownText(); !strings.Contains(s, "Lunch: 20.00 of 16.00 EUR spent this month (125 %) over the budget") {
 		t.Errorf("the budget is missing: %s", s)
 	}
+	getValue[bool](w, `(document.querySelector("[aria-label='Your spending in EUR']").closest("section").scrollIntoView(), true)`)
 	w.savePicture("spending")
 	// A limit is a setting, which is saved in the file.
 	file := filepath.Join(h.home, "hob", "config.toml")
