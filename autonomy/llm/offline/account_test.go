@@ -64,3 +64,22 @@ func isHarmless(sentence, extra string) bool {
 	}
 	return false
 }
+
+// A list of mails shows sender, subject and time on one line each, and no ids.
+func TestListMails_ShowsSenderSubjectAndTime(t *testing.T) {
+	p, _ := listMails("no unread mail", nil)
+	if got, want := p.format(noMail), "You have no unread mail."; got != want {
+		t.Errorf("without mail: %q, want %q", got, want)
+	}
+	bea := "From: Bea <bea@test.local>\nSubject: Lunch\nDate: today at 07:09\nId: test/1/2/INBOX\nMarks: unread\nShall we meet\nat 12?"
+	if got, want := p.format(bea), "You have 1 mail: Bea <bea@test.local>, “Lunch” (today at 07:09, unread): Shall we meet at 12?"; got != want {
+		t.Errorf("one mail: %q, want %q", got, want)
+	}
+	want := "You have 2 mails:\n- Bea <bea@test.local>, “Lunch” (today at 07:09, unread): Shall we meet at 12?\n- Al <al@test.local>, “Hi” (yesterday)"
+	if got := p.format(bea + "\n---\nFrom: Al <al@test.local>\nSubject: Hi\nDate: yesterday\nId: test/1/1/INBOX"); got != want {
+		t.Errorf("two mails: %q, want %q", got, want)
+	}
+	if got := p.format("a result of another form"); got != "a result of another form" {
+		t.Errorf("another form: %q", got)
+	}
+}
