@@ -226,7 +226,7 @@ func (a *cli) newAccount(c *cobra.Command, cfg *config.Config, address string) (
 			remedy: "if this is your provider, run: hob account add " + address + serverFlags(found),
 		}
 	case dns != nil && !found.Known():
-		return nil, "", &failure{code: exitFailed, cause: "the servers of " + address + " are unknown", remedy: fmt.Sprintf("name them with %s, for example: hob account add %s --imap SERVER --smtp SERVER; also --user NAME if that is not the address", strings.Join(flags, ", "), address)}
+		return nil, "", &failure{code: exitFailed, cause: "the servers of " + address + " are unknown", remedy: fmt.Sprintf("name them with %s, for example: hob account add %s %s SERVER %s SERVER; also --user NAME if that is not the address", strings.Join(flags, ", "), address, flags[0], flags[1])}
 	}
 	if n.Name == "" {
 		n.Name = account.Name(address, found.Provider, cfg.Accounts)

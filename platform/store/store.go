@@ -208,8 +208,8 @@ func openStore(ctx context.Context, path string, sets []MigrationSet, opt Option
 	return s, nil
 }
 
-// synchronous is set only by the linker of tests whose databases need not survive a failure of the
-// machine (Makefile).
+// synchronous is set only by the linker of tests, whose databases may be lost when the machine fails
+// (Makefile).
 var synchronous string
 
 // dataSourceName returns the connection string with pragmas. synchronous=FULL makes each commit durable before
