@@ -67,10 +67,10 @@ password = %[2]q
 	if strings.Contains(text, "Offers") || strings.Contains(text, "evil") {
 		t.Error(text)
 	}
-	if got := h.askHob("any mail that matters?"); !strings.Contains(got, "Subject: The invoice") || strings.Contains(got, "Offers") {
+	if got := h.askHob("any mail that matters?"); !strings.Contains(got, "“The invoice”") || strings.Contains(got, "Offers") {
 		t.Error(got)
 	}
-	if got := h.askHob("did Ada mail me?"); !strings.Contains(got, "one mail from Ada: “The invoice”") || strings.Contains(got, "statement") {
+	if got := h.askHob("did Ada mail me?"); !strings.Contains(got, "1 mail from Ada: “The invoice”") || strings.Contains(got, "statement") {
 		t.Error(got)
 	}
 	if got := h.askHob("am I free tomorrow at 12:10?"); !strings.Contains(got, "tomorrow at 12:10 is free") || !strings.Contains(got, "account mute") {
