@@ -101,8 +101,22 @@ func (w *intentDraft) listRange(p dateparse.Period, nothing string) (plan, bool)
 		if len(list) > 0 {
 			say = "Planned " + whenPhrase(p) + ":" + listRecords(list)
 		}
-		return plan{outcome: chat, say: f.withNotes(say)}
+		return plan{outcome: chat, say: f.withNotes(say + f.withoutClock(p))}
 	}, readRange(p)...)
+}
+
+// withoutClock lists the records of the days of a range of hours that have no time of day: they may be due in it.
+func (f foundRecords) withoutClock(p dateparse.Period) string {
+	if p.To.Sub(p.From) > 20*time.Hour {
+		return ""
+	}
+	list := slices.DeleteFunc(slices.Clone(f.list), func(r record) bool {
+		return r.clock || r.at.Before(startOfDay(p.From)) || !r.at.Before(p.To)
+	})
+	if len(list) == 0 {
+		return ""
+	}
+	return "\nOn that day, without a time:" + listRecords(list)
 }
 
 // whenPhrase returns the words of a range in a sentence.
@@ -151,6 +165,7 @@ func freeAt(w *intentDraft) (plan, bool) {
 	day := startOfDay(p.From)
 	return planLookup(func(results []done) plan {
 		f := readRecords(results, w.s.now)
+		untimed := f.withoutClock(p)
 		f.list = slices.DeleteFunc(f.list, func(r record) bool { return !r.clock })
 		var busy []record
 		for _, r := range f.recordsWithin(p) {
@@ -165,13 +180,19 @@ func freeAt(w *intentDraft) (plan, bool) {
 		if later := f.recordsWithin(dateparse.Period{From: p.From, To: day.AddDate(0, 0, 1)}); len(later) > 0 {
 			say += " Next: " + later[0].showLine() + "."
 		}
-		return plan{outcome: chat, say: f.withNotes(say)}
+		return plan{outcome: chat, say: f.withNotes(say + untimed)}
 	}, readRange(dateparse.Period{From: day, To: day.AddDate(0, 0, 1)})...)
 }
 
 // followAskWhen handles "what time will that be?" about the record that the conversation is about.
 func followAskWhen(w *intentDraft) (plan, bool) {
+	if list := w.g.talk.openList(); list != "" && w.hasKeyword("read") && w.slotNorm("ref") == "it" {
+		return w.planList(list)
+	}
 	items := w.findReferents()
+	if len(items) > 1 && (w.hasKeyword("show") || w.hasKeyword("read") || w.hasKeyword("list") || w.hasKeyword("repeat")) {
+		return w.showItems(items)
+	}
 	if len(items) != 1 {
 		return noPlan()
 	}
@@ -182,9 +203,12 @@ func followAskWhen(w *intentDraft) (plan, bool) {
 	}
 	return planLookup(func(results []done) plan {
 		f := readRecords(results, w.s.now)
-		found := w.g.matchRecords(f.list, it.ref, true)
-		if same := slices.DeleteFunc(slices.Clone(found), func(r record) bool { return !strings.EqualFold(r.title, it.ref) }); len(same) > 0 {
+		found := w.g.matchRecords(f.list, it.bareRef(), true)
+		if same := slices.DeleteFunc(slices.Clone(found), func(r record) bool { return !strings.EqualFold(r.title, it.bareRef()) }); len(same) > 0 {
 			found = same
+		}
+		if one := slices.DeleteFunc(slices.Clone(found), func(r record) bool { return r.when != it.shownTime() }); len(one) > 0 { // of the same name
+			found = one
 		}
 		switch {
 		case len(found) > 1:
@@ -194,8 +218,27 @@ func followAskWhen(w *intentDraft) (plan, bool) {
 		case len(found) == 1:
 			return plan{outcome: chat, say: upperFirst(found[0].showLine()) + "."}
 		}
-		return plan{outcome: chat, say: f.withNotes("I found no open " + it.kind + " " + quoteText(it.ref) + ".")}
+		return plan{outcome: chat, say: f.withNotes("I found no open " + it.kind + " " + quoteText(it.bareRef()) + ".")}
 	}, call{list, nil})
+}
+
+// showItems shows several records of the conversation: "read them back".
+func (w *intentDraft) showItems(items []item) (plan, bool) {
+	if slices.ContainsFunc(items, func(it item) bool { return it.kind != "reminder" && it.kind != "task" }) {
+		return noPlan()
+	}
+	return planLookup(func(results []done) plan {
+		f := readRecords(results, w.s.now)
+		f.list = slices.DeleteFunc(f.list, func(r record) bool {
+			return !slices.ContainsFunc(items, func(it item) bool {
+				return it.kind == r.kind && strings.EqualFold(bareName(it.bareRef()), bareName(r.title))
+			})
+		})
+		if len(f.list) == 0 {
+			return plan{outcome: chat, say: f.withNotes("None of them is open.")}
+		}
+		return plan{outcome: chat, say: f.withNotes(strings.TrimSpace(listRecords(f.list)))}
+	}, call{"list_reminders", nil}, call{"list_tasks", nil})
 }
 
 // nextRecord handles "what is my next appointment?". Every calendar event counts as an appointment;
@@ -252,7 +295,11 @@ func (w *intentDraft) recordNameOf(slot string) string {
 	if !ok || len(w.s.timesInside(c.from, c.to)) > 0 {
 		return ""
 	}
-	return bareName(w.recordName(c.from, c.to))
+	name := bareName(w.recordName(c.from, c.to))
+	for _, tail := range []string{" again", " exactly", " now", " then"} {
+		name = strings.TrimSuffix(name, tail)
+	}
+	return name
 }
 
 // whenIs plans the answer to when a record is, or how long it takes.

@@ -67,18 +67,35 @@ func (t *turn) unrecordedNote() string {
 		return ""
 	}
 	talk := &dialogue{past: t.listExchanges()}
+	waiting := ""
 	for n := range recent {
 		x, ok := talk.exchangeAgo(n)
-		switch offered := offeredText.FindStringSubmatch(x.reply); {
+		offered := offeredText.FindStringSubmatch(x.reply)
+		if waiting != "" && (!ok || !strings.HasSuffix(x.reply, "?")) {
+			return waiting
+		}
+		switch {
 		case !ok, slices.ContainsFunc(x.acts, pastCall.changesRecords), strings.HasPrefix(x.reply, "OK"):
 			return ""
-		case len(x.acts) == 0 && n < 2 && strings.HasPrefix(x.reply, t.g.replyText("statement")):
-			return "I did not record " + quoteText(x.own) + "."
 		case offered != nil:
 			return offered[1] + " is not set: I asked, and you did not answer yet."
+		case t.isUnrecorded(x, n):
+			return "I did not record " + quoteText(x.own) + "."
+		case strings.HasSuffix(x.reply, "?") && !t.g.isQuestionText(x.own, t.r.Now):
+			waiting = "I did nothing about " + quoteText(x.own) + " yet: I asked, and you did not answer."
 		}
 	}
-	return ""
+	return waiting
+}
+
+// isUnrecorded reports whether Hob recorded nothing of a statement n exchanges ago that may answer the present question.
+func (t *turn) isUnrecorded(x exchange, n int) bool {
+	missed, _, _ := strings.Cut(t.g.replyText("not-understood-far", "{words}", "“"), "“")
+	stated := strings.HasPrefix(x.reply, t.g.replyText("statement")) || strings.Contains(x.reply, "so I logged nothing")
+	if len(x.acts) > 0 || !stated && !strings.HasPrefix(x.reply, missed) && !strings.HasPrefix(x.reply, "I cannot use ") || t.g.isQuestionText(x.own, t.r.Now) {
+		return false
+	}
+	return stated && n < 2 || n < 2 && len(strings.Fields(x.own)) > 2 || hasEveryWord(x.own, t.nearWords()) && len(t.nearWords()) > 0
 }
 
 // offeredText matches the question that offers a reminder.
@@ -181,7 +198,9 @@ func formatSuccess(d done, p plan) string {
 		}
 		return answer
 	case d.name == "search_knowledge" && p.pick != nil:
-		return p.selectHits(text)
+		return datedHits(p.selectHits(text))
+	case d.name == "search_knowledge":
+		return datedHits(text)
 	}
 	return text
 }

@@ -86,7 +86,7 @@ func refuseQuestion(w *intentDraft) (plan, bool) {
 	}
 	p, _ := planRefusal(w.g.replyText("scope.world"))
 	words := slices.DeleteFunc(w.contentWords(), func(f string) bool {
-		return w.g.lex.containsWord("open-references", f) || w.g.lex.containsWord("prepositions", f)
+		return w.g.lex.containsWord("open-references", f) || w.g.lex.containsWord("prepositions", f) || w.g.lex.containsWord("saying-words", f)
 	})
 	if len(words) > 0 && len(words) <= maxSearchWords {
 		p.search = strings.Join(words, " ")
@@ -122,7 +122,7 @@ func (g *grammar) searchBeforeDenial(p plan) plan {
 			p.say = cmp.Or(p.unanswered, p.say)
 			lines := slices.DeleteFunc(listLines(d.result.Text), func(line string) bool { return !hasEveryWord(line, words) })
 			if len(lines) > 0 {
-				p.outcome, p.say = chat, g.replyText("found", "{lines}", "- "+strings.Join(lines, "\n- "))
+				p.outcome, p.say = chat, datedHits(g.replyText("found", "{lines}", "- "+strings.Join(lines, "\n- ")))
 			}
 		}
 		return p

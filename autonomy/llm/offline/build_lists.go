@@ -22,6 +22,7 @@ func listBuilders() map[string]builder {
 		"list.more":   addMoreItems,
 		"list.off":    takeItemsOff,
 		"list.left":   showOpenList,
+		"list.unlist": takeNamedOff,
 		"list.wipe":   func(w *intentDraft) (plan, bool) { return w.clearList(w.g.talk.openList()) },
 		"list.buy":    offerItems,
 		"list.names":  showListNames,
@@ -354,7 +355,11 @@ func addMoreItems(w *intentDraft) (plan, bool) {
 			return noPlan()
 		}
 	}
-	return planItems("create_task", "title", list, items)
+	added, ok := planItems("create_task", "title", list, items)
+	if w.hasKeyword("on") && !w.hasKeyword("it") && !w.hasKeyword("list") && !w.hasKeyword("there") { // "put the kettle on" is no item
+		return planConfirmation("Should I add "+strings.Join(items, ", ")+" to your "+list+"?", added), ok
+	}
+	return added, ok
 }
 
 // takeItemsOff handles "take off the sugar" and "got the eggs" while the conversation is about a
@@ -401,7 +406,15 @@ func showOpenList(w *intentDraft) (plan, bool) {
 // planList returns the plan that shows a list, or answers whether an item is on it.
 func (w *intentDraft) planList(list string) (plan, bool) {
 	p, ok := planCall("list_tasks", argsOf("project", list))
-	if name := listItem(w.slotString("item")); name != "" {
+	name := listItem(w.slotString("item"))
+	if w.g.isOnlyReference(name) && name != "" { // "is it on there now?"
+		it, known := w.g.talk.focusItem()
+		if !known || it.kind != "task" {
+			return noPlan()
+		}
+		name = it.ref
+	}
+	if name != "" {
 		p.format = func(text string) string {
 			for _, it := range listedItems("list_tasks", text) {
 				if hasEveryWord(it.line, textnorm.FoldedWords(name)) {
@@ -479,6 +492,12 @@ func onlyListNamed(results []done, name string) (found string) {
 
 func tickOff(w *intentDraft) (plan, bool) {
 	if !w.isNamedList() {
+		return noPlan()
+	}
+	if ref := strings.TrimSpace(w.slotString("item") + " " + w.slotString("few_item")); w.g.isOrdinal(ref) {
+		if open := w.g.talk.openList(); open != "" || w.hasSlot("list") {
+			return w.tickNth(cmp.Or(open, w.listName()), ref)
+		}
 		return noPlan()
 	}
 	items := append(w.itemsIn("item"), w.itemsIn("few_item")...)

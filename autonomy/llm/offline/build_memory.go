@@ -3,6 +3,7 @@ package offline
 import (
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -137,6 +138,9 @@ func (w *intentDraft) isQuestion() bool {
 func aboutMemory(w *intentDraft) (plan, bool) {
 	c, _ := w.captureOf("query")
 	query := bareName(w.trimQuestion(c))
+	if w.onlyTime(c) || w.g.isOnlyTime(query, w.s.now) || w.hasKeyword("anything") && len(w.s.timesInside(c.from, c.to)) > 0 { // "what about Monday night?"
+		return noPlan()
+	}
 	switch strings.ToLower(query) {
 	case "me", "us", "myself":
 		return planCall("recall", listAllArgs())
@@ -144,6 +148,8 @@ func aboutMemory(w *intentDraft) (plan, bool) {
 		return planCall("recall", argsOf("query", "before"))
 	case "you", "yourself", "hob":
 		return noPlan()
+	case "family", "relatives", "whole family":
+		return w.recallFamily()
 	}
 	if w.g.isUnspecific(query) {
 		return planQuestion("About what?", fillBetween("what do you know about", ""))
@@ -152,6 +158,22 @@ func aboutMemory(w *intentDraft) (plan, bool) {
 		return noPlan() // "remind me when I get home to feed the cat"
 	}
 	return planCall("recall", argsOf("query", query))
+}
+
+// recallFamily lists the facts that name a relation of the family.
+func (w *intentDraft) recallFamily() (plan, bool) {
+	p, _ := planCall("recall", listAllArgs())
+	p.keep = func(fact string) bool {
+		return slices.ContainsFunc(strings.Fields(strings.ToLower(factText(fact))), func(f string) bool {
+			f = strings.Trim(f, ".,;:!?")
+			for _, end := range []string{"'s", "’s", "s"} {
+				f = strings.TrimSuffix(f, end)
+			}
+			return slices.ContainsFunc([]string{"women", "men", "relatives"}, func(list string) bool { return w.g.lex.containsWord(list, f) || w.g.lex.containsWord(list, f+"s") })
+		})
+	}
+	p.none = "I found no fact about your family. Ask for a person by name, for example \"what do you know about Anna?\"."
+	return p, true
 }
 
 // askMemory answers questions about the user's own data from memory. Questions about the world
@@ -165,7 +187,7 @@ func askMemory(w *intentDraft) (plan, bool) {
 		return noPlan() // "can you do my taxes"
 	}
 	query := bareName(w.trimQuestion(c))
-	if w.g.isUnspecific(query) || w.onlyTime(c) || query == "I" || strings.HasPrefix(strings.ToLower(query), "if ") {
+	if w.g.isUnspecific(query) || w.onlyTime(c) || w.g.isOnlyTime(query, w.s.now) || query == "I" || strings.HasPrefix(strings.ToLower(query), "if ") {
 		return noPlan()
 	}
 	for i := c.from; i < c.to; i++ { // memory is searched by words, so "Mias" does not find "Mia"
@@ -183,8 +205,13 @@ func askMemory(w *intentDraft) (plan, bool) {
 // askDebts answers "who owes me money?" and "how much do I owe Tom?" from the facts that say who owes what.
 func askDebts(w *intentDraft) (plan, bool) {
 	who := textnorm.FoldedWords(w.slotString("few_who"))
+	if len(who) == 1 && w.g.lex.containsWord("open-references", who[0]) { // "how much do I owe him?"
+		if who = w.g.talk.lastDebtor(); len(who) == 0 {
+			return noPlan()
+		}
+	}
 	mine := w.hasKeyword("me") || w.hasKeyword("us")
-	p, _ := planCall("recall", argsOf("query", strings.TrimSpace("owe owes "+strings.Join(who, " ")), "limit", 100))
+	p, _ := planCall("recall", listAllArgs()) // "lent" and "owes" have no word in common
 	p.keep = func(fact string) bool {
 		words := strings.Fields(strings.ToLower(factText(fact)))
 		i := slices.IndexFunc(words, func(f string) bool { return f == "owe" || f == "owes" || f == "lent" || f == "borrowed" })
@@ -199,6 +226,25 @@ func askDebts(w *intentDraft) (plan, bool) {
 	}
 	p.none = w.g.replyText("not-told", "{words}", quoteText(w.s.text))
 	return p, true
+}
+
+// lastDebtor returns the name in the latest fact of the conversation about who owes what.
+func (d *dialogue) lastDebtor() []string {
+	for n := range remembered {
+		x, _ := d.exchangeAgo(n)
+		for _, p := range slices.Backward(x.acts) {
+			words := textnorm.FoldedWords(p.stringArg("text"))
+			i := slices.IndexFunc(words, func(f string) bool { return f == "owe" || f == "owes" })
+			switch {
+			case p.failed || p.tool != "remember" || i < 1 || i+1 >= len(words):
+			case words[0] == "i" || words[0] == "we":
+				return words[i+1 : i+2]
+			default:
+				return words[:i]
+			}
+		}
+	}
+	return nil
 }
 
 // isPersonal reports whether a question is about the user's data: it contains "my" or "I", asks
@@ -230,6 +276,12 @@ func (w *intentDraft) onlyTime(c capture) bool {
 	return false
 }
 
+// isOnlyTime reports whether a text names a time and nothing else.
+func (g *grammar) isOnlyTime(text string, now time.Time) bool {
+	s := g.parseSentence(text, now)
+	return len(s.spans) > 0 && s.onlyTimesAnd("prepositions")
+}
+
 // isPerson reports whether a query may be a person's name: one or two capitalized words, as in
 // "who is Anna?".
 func (w *intentDraft) isPerson(query capture) bool {
@@ -255,7 +307,7 @@ func (w *intentDraft) trimQuestion(c capture) string {
 	}
 	for to-1 > from {
 		switch w.s.tokens[to-1].norm {
-		case "is", "are", "was", "again", "called", "were", "located", "like", "have", "has", "to", "?":
+		case "is", "are", "was", "again", "called", "were", "located", "like", "have", "has", "to", "say", "said", "tell", "told", "?":
 			to--
 			continue
 		}

@@ -354,6 +354,7 @@ func listReminders(w *intentDraft) (plan, bool) {
 		if len(times) > 0 {
 			f.list = f.recordsWithin(days)
 		}
+		all := f.list
 		if kind != "" {
 			f.list = w.g.plainRecords(f.list, kind)
 		}
@@ -361,7 +362,10 @@ func listReminders(w *intentDraft) (plan, bool) {
 		if len(times) > 0 {
 			when = " " + whenPhrase(days)
 		}
-		if len(f.list) == 0 {
+		switch {
+		case len(f.list) == 0 && len(all) > 0: // an alarm may have a name
+			return plan{outcome: chat, say: f.withNotes("There are no " + noun + "s" + when + " without a name. Your reminders" + when + ":" + listRecords(all))}
+		case len(f.list) == 0:
 			return plan{outcome: chat, say: f.withNotes("There are no " + noun + "s" + when + ".")}
 		}
 		if len(f.list) > 1 {

@@ -77,6 +77,12 @@ func (w *intentDraft) periodAndCategory(c capture, args map[string]any) (p plan,
 	if period == "" {
 		var times []*span
 		c.from, c.to, times = w.s.liftTimes(c.from, c.to)
+		if slices.ContainsFunc(times, func(sp *span) bool {
+			return w.g.lex.containsWord("open-edges", strings.ToLower(firstField(sp.originalPhrase())))
+		}) { // "before Monday"
+			p, _ = planQuestion(w.g.replyText("periods"), nil)
+			return p, true
+		}
 		if len(times) > 0 {
 			month, ok := w.monthArgument(times)
 			if !ok {

@@ -75,6 +75,7 @@ func (t *turn) listExchanges() []exchange {
 		}
 		for _, p := range m.Parts {
 			switch {
+			case p.Call != nil && isNearSearch(m): // see turn.nearCalls
 			case p.Call != nil && m.Role == llm.Assistant:
 				index[p.Call.ID] = len(now.acts)
 				now.acts = append(now.acts, pastCallOf(*p.Call))
@@ -174,30 +175,6 @@ func (d *dialogue) exchangeAgo(n int) (exchange, bool) {
 	return d.past[len(d.past)-1-n], true
 }
 
-// focusItem returns the single record that "it" refers to: the record that the conversation created,
-// changed or showed last.
-func (d *dialogue) focusItem() (item, bool) {
-	list := d.mentionedItems()
-	if len(list) != 1 {
-		return item{}, false
-	}
-	return list[0], true
-}
-
-// mentionedItems returns the records of the latest exchange that mentioned any.
-func (d *dialogue) mentionedItems() []item {
-	for n := range recent {
-		x, ok := d.exchangeAgo(n)
-		if !ok {
-			return nil
-		}
-		if list, any := x.listItems(); any {
-			return list
-		}
-	}
-	return nil
-}
-
 // listItems returns the records that an exchange mentioned. The bool result is true if the exchange
 // changed the subject, even to a record that no longer exists.
 func (x *exchange) listItems() (list []item, found bool) {
@@ -210,6 +187,9 @@ func (x *exchange) listItems() (list []item, found bool) {
 			it := item{kind: kind[0], ref: p.stringArg(kind[1]), made: p}
 			if title := p.stringArg("title"); title != "" && it.kind == "task" {
 				it.ref = title
+			}
+			if shown, title, _ := strings.Cut(p.text, ": "); p.tool == "update_reminder" && title != "" && strings.HasPrefix(it.ref, strings.TrimRight(title, ".")+", ") && strings.Contains(shown, "remind you ") {
+				it.ref = strings.TrimRight(title, ".") // without the time that tells it from another reminder of the same name
 			}
 			if text := p.stringArg("text"); text != "" && (p.tool == "update_reminder" || p.tool == "create_note" && it.ref == "") {
 				it.ref = text
@@ -305,10 +285,15 @@ func (g *grammar) pickItem(list []item, said string) (item, bool) {
 			word = m
 		}
 		if n, ok := ordinalOf(word); ok {
-			if n < 0 {
+			switch {
+			case n == middlePosition && len(list)%2 == 1:
+				n = len(list)/2 + 1
+			case n == middlePosition:
+				return item{}, false
+			case n < 0:
 				n = len(list)
 			}
-			if n <= len(list) {
+			if n > 0 && n <= len(list) {
 				return list[n-1], true
 			}
 			return item{}, false
@@ -337,10 +322,16 @@ func (g *grammar) isOrdinal(said string) bool {
 	return ok
 }
 
+// middlePosition is the position of "the middle one", see ordinalOf.
+const middlePosition = -2
+
 // ordinalOf returns the position that a word names, counted from 1; -1 is the last one.
 func ordinalOf(word string) (int, bool) {
-	if word == "last" {
+	switch word {
+	case "last":
 		return -1, true
+	case "middle":
+		return middlePosition, true
 	}
 	for i, forms := range [][]string{{"1", "first", "1st"}, {"2", "second", "2nd"}, {"3", "third", "3rd"}, {"4", "fourth", "4th"}, {"5", "fifth", "5th"}, {"6", "sixth", "6th"}} {
 		if slices.Contains(forms, word) {

@@ -21,6 +21,7 @@ func followBuilders() map[string]builder {
 		"follow.left":     followLeft,
 		"follow.sum":      followSum,
 		"follow.figure":   followFigure,
+		"follow.faraway":  countDaysTo,
 		"follow.unit":     followUnit,
 		"follow.shift":    followShift,
 		"follow.priority": followPriority,
@@ -70,8 +71,11 @@ func (w *intentDraft) findReferents() []item {
 	case "reminder", "task", "note", "expense", "alarm", "timer", "appointment":
 		list = w.g.ofKind(list, ref)
 	default:
+		if w.g.isOther(ref) {
+			return w.g.talk.otherItem(list)
+		}
 		if w.g.isOrdinal(ref) {
-			list = w.g.talk.listAround(list)
+			return w.g.pickAround(list, ref)
 		}
 		it, ok := w.g.pickItem(list, ref)
 		if !ok {
@@ -82,67 +86,7 @@ func (w *intentDraft) findReferents() []item {
 	if len(list) != 1 {
 		return nil
 	}
-	return list
-}
-
-// lastTwo returns the two records that "both" refers to: those that the last two messages created, or the
-// last two that were mentioned together.
-func (d *dialogue) lastTwo() []item {
-	var created []item
-	asked := 0
-	if d.onlyAsked() { // an open question is between
-		asked = 1
-	}
-	for n := range recent {
-		x, _ := d.exchangeAgo(n + asked)
-		list, _ := x.listItems()
-		switch {
-		case len(list) == 2 && len(created) == 0:
-			return list
-		case len(list) == 1 && len(created) == n && n < 2 && list[0].made != nil && strings.HasPrefix(list[0].made.tool, "create_"):
-			created = append(created, list[0])
-		}
-	}
-	if len(created) == 2 && created[0].kind == created[1].kind {
-		slices.Reverse(created)
-		return created
-	}
-	return nil
-}
-
-// listAround returns the list from which the record of the last message was taken: after "the
-// second one is done", "the first one" refers to the same list. Without such a list, it returns the
-// records that the last messages created, or the records themselves.
-func (d *dialogue) listAround(last []item) []item {
-	for n := 0; len(last) == 1 && n < recent; n++ {
-		x, _ := d.exchangeAgo(n)
-		list, _ := x.listItems()
-		if len(list) > 1 && slices.ContainsFunc(list, func(it item) bool { return it.kind == last[0].kind && it.ref == last[0].ref }) {
-			return list
-		}
-	}
-	if len(last) == 1 {
-		if run := d.createdRun(last[0].kind); len(run) > 1 {
-			return run
-		}
-	}
-	return last
-}
-
-// createdRun returns the records of a kind that the last messages created one by one, oldest first.
-func (d *dialogue) createdRun(kind string) (out []item) {
-	for n := range remembered {
-		x, _ := d.exchangeAgo(n)
-		list, found := x.listItems()
-		switch {
-		case !found:
-		case len(list) != 1 || list[0].kind != kind || list[0].made == nil:
-			return out
-		case strings.HasPrefix(list[0].made.tool, "create_"):
-			out = append([]item{list[0]}, out...)
-		}
-	}
-	return out
+	return w.g.talk.withTimes(list)
 }
 
 // ofKind returns the records of a kind. An alarm and a timer are reminders without a text, and
@@ -198,19 +142,24 @@ func (w *intentDraft) changeEach(edit func(it item) (plan, bool)) (plan, bool) {
 	return out, len(list) > 0 && (len(list) == 1 || len(out.then) == 0)
 }
 
-// chooseReferent asks which record is meant if "it" may refer to several records that were
-// mentioned last.
+// chooseReferent asks which record is meant if "it", "the other one" or "the second one" may refer to several records
+// that were mentioned last.
 func (w *intentDraft) chooseReferent(list []item, edit func(it item) (plan, bool)) (plan, bool) {
-	said, ok := w.g.lex.meaningOf("refs", w.slotNorm("ref"))
-	if len(list) > 0 || w.depth > 0 || !(ok && said == "it") && !w.hasKeyword("due") {
+	ref := w.slotNorm("ref")
+	said, ok := w.g.lex.meaningOf("refs", ref)
+	place := w.g.isOrdinal(ref) || w.g.isOther(ref)
+	if len(list) > 0 || w.depth > 0 || !(ok && said == "it") && !w.hasKeyword("due") && !place {
 		return noPlan()
 	}
 	list = w.g.talk.mentionedItems()
+	if place {
+		list, _ = w.g.talk.listAround(list)
+	}
 	if len(list) < 2 || len(list) > maxNamed {
 		return noPlan()
 	}
 	var options []option
-	for _, it := range list {
+	for _, it := range w.g.talk.withTimes(list) {
 		p, ok := edit(it)
 		if !ok || len(p.calls) == 0 || len(p.then) > 0 {
 			return noPlan()

@@ -5,6 +5,9 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
+
+	"hob/platform/text/dateparse"
 )
 
 // exchangesBack is the maximum number of messages such as "and 25?" after a sum.
@@ -35,6 +38,14 @@ func followSum(w *intentDraft) (plan, bool) {
 		return noPlan()
 	}
 	text := last + step
+	if w.hasSlot("rest") { // "what's left?" after "20% of 6250 = 1250"
+		x, _ := w.g.talk.exchangeAgo(0)
+		m := shareInReply.FindStringSubmatch(x.reply)
+		if m == nil {
+			return noPlan()
+		}
+		return w.answerSum(strings.ReplaceAll(m[1], ",", "") + " - " + last)
+	}
 	switch figure := strings.ToLower(w.slotString("few_figure")); {
 	case w.hasSlot("both"):
 		before, found := w.resultAgo(1)
@@ -48,6 +59,44 @@ func followSum(w *intentDraft) (plan, bool) {
 		text = last + " " + step + " " + figure
 	}
 	return w.answerSum(text)
+}
+
+// shareInReply matches a sum that takes a share of an amount.
+var shareInReply = regexp.MustCompile(`(?:%|percent) of ([0-9][0-9.,]*) = `)
+
+// noteOfFact matches when the user told a fact.
+var noteOfFact = regexp.MustCompile(`\(you told me [^)]*\)`)
+
+// countDaysTo handles "how many days away is that?" and "what day is that?": it counts the days to the only day that the
+// last reply names.
+func countDaysTo(w *intentDraft) (plan, bool) {
+	x, ok := w.g.talk.exchangeAgo(0)
+	if !ok || !w.noLead() || strings.HasPrefix(x.reply, "I ") && !strings.HasPrefix(x.reply, "I will remind you") {
+		return noPlan() // the day in an example is not meant
+	}
+	var day time.Time
+	for _, m := range dateparse.Find(noteOfFact.ReplaceAllString(x.reply, ""), w.s.now) {
+		switch {
+		case m.Moment == nil || m.Moment.Grain > dateparse.Day:
+			return noPlan()
+		case isBareClock(m.Text, w.s.now):
+		case day.IsZero() || sameDay(day, m.Moment.Time):
+			day = m.Moment.Time
+		default: // several days
+			return noPlan()
+		}
+	}
+	day = startOfDay(day)
+	days := int(day.Sub(startOfDay(w.s.now)).Hours()+12) / 24
+	switch {
+	case day.Year() < 2, days < 0 != w.hasKeyword("was"):
+		return noPlan()
+	case w.hasSlot("day"):
+		return planReply(dayInWords(day) + ".")
+	case days < 0:
+		return noPlan()
+	}
+	return planReply(countOf(days, "day") + " until " + dayInWords(day) + ".")
 }
 
 // answerSum evaluates a sum of several figures.

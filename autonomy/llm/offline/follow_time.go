@@ -307,11 +307,11 @@ func followLeft(w *intentDraft) (plan, bool) {
 	left := at.Sub(w.s.now).Round(time.Minute)
 	switch {
 	case left < 0:
-		return planReply("None: " + quoteText(list[0].ref) + " was at " + dateparse.Format(at, w.s.now) + ".")
+		return planReply("None: " + quoteText(list[0].bareRef()) + " was at " + dateparse.Format(at, w.s.now) + ".")
 	case left < time.Minute:
-		return planReply("Less than a minute: " + quoteText(list[0].ref) + " is at " + at.Format("15:04") + ".")
+		return planReply("Less than a minute: " + quoteText(list[0].bareRef()) + " is at " + at.Format("15:04") + ".")
 	}
-	return planReply(lengthInWords(left) + ": " + quoteText(list[0].ref) + " is " + dateparse.Format(at, w.s.now) + ".")
+	return planReply(lengthInWords(left) + ": " + quoteText(list[0].bareRef()) + " is " + dateparse.Format(at, w.s.now) + ".")
 }
 
 // lengthInWords writes a duration of whole minutes: "1 hour and 5 minutes".

@@ -421,7 +421,7 @@ func TestQuestions_AboutReminders(t *testing.T) {
 	for _, tc := range []struct{ said, says string }{
 		{"which alarms are set?", "1 alarm:\n- alarm (tomorrow at 06:45)"},
 		{"is there an alarm for tomorrow?", "1 alarm tomorrow:\n- alarm (tomorrow at 06:45)"},
-		{"any timers running?", "There are no timers."},
+		{"any timers running?", "There are no timers without a name. Your reminders:\n- pasta"},
 		{"do i have any alarms set", "1 alarm:\n- alarm (tomorrow at 06:45)"},
 		{"how long is left on the pasta", "5 minutes: pasta (today at 10:20)."},
 		{"how long has the pasta got?", "5 minutes: pasta (today at 10:20)."},

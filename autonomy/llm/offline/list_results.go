@@ -1,6 +1,8 @@
 package offline
 
 import (
+	"slices"
+	"strconv"
 	"strings"
 
 	"hob/platform/text/lazyregexp"
@@ -55,4 +57,93 @@ func (p plan) listOf() string {
 		}
 	}
 	return ""
+}
+
+// tickNth takes the item at a position off a list. Hob asks first unless it has just shown the list, or the user added
+// all of its items in this conversation.
+func (w *intentDraft) tickNth(list, ref string) (plan, bool) {
+	if !w.noLead() || w.isQuestion() {
+		return noPlan()
+	}
+	return planLookup(func(results []done) plan {
+		if len(results) != 1 || results[0].result == nil || results[0].result.Error {
+			return plan{outcome: unknown, say: "I could not read your " + list + ", so I changed nothing."}
+		}
+		items := listedItems("list_tasks", results[0].result.Text)
+		it, ok := w.g.pickItem(items, ref)
+		if !ok {
+			return plan{outcome: unknown, say: "Your " + list + " has " + countOf(len(items), "item") + ", so I do not know which one you mean and changed nothing."}
+		}
+		p := plan{outcome: act, accounted: true, calls: []call{{"complete_task", argsOf("task", it.ref, "project", list)}}}
+		if w.g.talk.knowsOrder(list, items) {
+			return p
+		}
+		return planConfirmation("Should I take "+quoteText(it.ref)+" off your "+list+"?", p)
+	}, call{"list_tasks", argsOf("project", list)})
+}
+
+// knowsOrder reports whether the last reply showed a list, or the conversation added all of its items in this order.
+func (d *dialogue) knowsOrder(list string, items []item) bool {
+	x, _ := d.exchangeAgo(0)
+	if slices.ContainsFunc(x.acts, func(p pastCall) bool { return p.tool == "list_tasks" && p.stringArg("project") == list && !p.failed }) {
+		return true
+	}
+	return slices.EqualFunc(d.addedTo(list), items, func(added, it item) bool { return strings.EqualFold(added.ref, it.ref) })
+}
+
+// countOf writes a number with its noun: "1 item", "3 items".
+func countOf(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return strconv.Itoa(n) + " " + noun
+}
+
+// takeNamedOff handles "take the ghee off, doctor's orders" while the conversation is about a list. The words must begin
+// with the name of an item that the conversation added, and only a reason may follow.
+func takeNamedOff(w *intentDraft) (plan, bool) {
+	list := w.g.talk.openList()
+	c, _ := w.captureOf("text")
+	if list == "" || !w.noLead() || w.isQuestion() || w.depth > 0 || len(w.s.timesInside(c.from, c.to)) > 0 {
+		return noPlan()
+	}
+	return w.takeFirstNamed(w.g.talk.addedTo(list), list, c)
+}
+
+// takeFirstNamed takes the item off a list with whose name the tokens of a slot begin.
+func (w *intentDraft) takeFirstNamed(items []item, list string, c capture) (plan, bool) {
+	for to := c.to; to > c.from; to-- {
+		name := bareName(w.s.originalText(c.from, to))
+		i := slices.IndexFunc(items, func(it item) bool { return strings.EqualFold(it.ref, name) })
+		if i >= 0 {
+			return plan{outcome: act, accounted: true, calls: []call{{"complete_task", argsOf("task", items[i].ref, "project", list)}}}, w.isReason(to, c.to)
+		}
+	}
+	return noPlan()
+}
+
+// addedTo returns the items that the conversation added to a list, oldest first.
+func (d *dialogue) addedTo(list string) (out []item) {
+	for _, x := range d.past {
+		for _, p := range x.acts {
+			if p.tool == "create_task" && p.stringArg("project") == list && !p.failed {
+				out = append(out, item{kind: "task", ref: p.stringArg("title")})
+			}
+		}
+	}
+	return out
+}
+
+// isReason reports whether the tokens from one to another are empty or give a reason, and are no further request or item.
+func (w *intentDraft) isReason(from, to int) bool {
+	off := from < to && w.s.tokens[from].norm == "off"
+	if off {
+		from++
+	}
+	next := w.s.skipPunctuation(from)
+	if next >= to {
+		return true
+	}
+	first := w.s.firstWord(next)
+	return (off || next > from || w.s.hasWordOf(next, to, "pronouns", "open-references")) && !w.g.starters[first] && !w.g.lex.containsWord("joints", first) && !w.g.lex.containsWord("negations", first) && first != "but" && first != "or"
 }

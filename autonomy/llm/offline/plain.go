@@ -36,6 +36,9 @@ func (g *grammar) confirmUnlessPlain(q *question, p plan, text string, now time.
 		return p
 	}
 	asked, ok := g.readBack(p, now)
+	if !ok && d.isFollowUp() && d.refersFar() {
+		asked, ok = planQuestion("I am not sure which one you mean, so I changed nothing. Can you name it?", nil)
+	}
 	if !ok && !slices.ContainsFunc(d.allCalls(), func(c call) bool { _, known := describeCall(c, now); return known }) { // the tool has another check
 		return p
 	}
@@ -91,7 +94,7 @@ func (d *planReview) firstSign() string {
 	for _, c := range d.allCalls() {
 		for _, name := range freeArgs {
 			text, _ := c.args[name].(string)
-			if text == "" || d.isQuoted(text) {
+			if text == "" || d.isQuoted(text) || d.isFollowUp() && d.p.accounted && (name == "reminder" || name == "task") { // the name of a record of the conversation
 				continue
 			}
 			if sign := d.signInText(c, name, text); sign != "" {
@@ -150,7 +153,7 @@ func (d *planReview) signInSentence() string {
 	switch {
 	case d.movesFurther():
 		return "addition"
-	case d.isFollowUp() && (d.followsMiss() || d.leavesQuestion()):
+	case d.isFollowUp() && (d.followsMiss() || d.leavesQuestion() || d.refersFar()):
 		return "miss"
 	case made+spent > 0 && d.followsRefusal():
 		return "refusal"
@@ -228,7 +231,7 @@ func (d *planReview) ignoresDay() bool {
 // followsMiss reports whether Hob did not understand the message before this one. The user may believe otherwise.
 func (d *planReview) followsMiss() bool {
 	x, ok := d.g.talk.exchangeAgo(0)
-	return ok && len(x.acts) == 0 && slices.ContainsFunc([]string{"I did not understand", "I recorded nothing", "I found no ", "I do not know", "I cannot "}, func(head string) bool { return strings.HasPrefix(x.reply, head) })
+	return ok && (len(x.acts) == 0 || strings.Contains(x.reply, "so I changed nothing")) && slices.ContainsFunc([]string{"I did not understand", "I recorded nothing", "I found no ", "I do not know", "I cannot "}, func(head string) bool { return strings.HasPrefix(x.reply, head) })
 }
 
 // followsRefusal reports whether Hob could not use a message about the question that is still open. It may have been a

@@ -90,6 +90,12 @@ func (t *turn) nextStep() (string, []llm.ToolCall) {
 	if len(calls) == 0 && (strings.HasPrefix(say, denial) || strings.HasPrefix(say, notFound)) {
 		say = cmp.Or(t.g.replyCommand(t.own), say)
 	}
+	if len(calls) == 0 {
+		if near := t.nearCalls(say); len(near) > 0 {
+			return "", near
+		}
+		say = t.withNearest(say)
+	}
 	return say, calls
 }
 
@@ -289,6 +295,7 @@ func (t *turn) callsSince(from int) []done {
 	for _, m := range t.r.Messages[min(from, len(t.r.Messages)):] {
 		for _, p := range m.Parts {
 			switch {
+			case p.Call != nil && isNearSearch(m): // see nearResults
 			case p.Call != nil && m.Role == llm.Assistant:
 				index[p.Call.ID] = len(out)
 				out = append(out, done{name: toolOf(*p.Call)})
