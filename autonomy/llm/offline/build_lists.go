@@ -39,7 +39,7 @@ func (d *dialogue) openList() string {
 			return ""
 		}
 		for _, p := range slices.Backward(x.acts) {
-			if project := p.stringArg("project"); strings.HasSuffix(project, " list") {
+			if project := p.stringArg("project"); strings.HasSuffix(project, " list") && (project == "shopping list" || !strings.HasPrefix(p.text, "There are no open tasks in")) { // another one may not exist
 				return project
 			}
 			if m := projectForm.FindStringSubmatch(p.text); m != nil && p.tool == "update_task" {
@@ -452,42 +452,17 @@ func showList(w *intentDraft) (plan, bool) {
 		return planCalls(call{"list_tasks", argsOf("project", w.listName())}, call{"list_tasks", argsOf("query", "buy")})
 	}
 	list := w.listName()
-	if w.hasSlot("few_for") || list == "shopping list" {
+	if w.hasSlot("few_for") || list == "shopping list" || len(w.g.talk.addedTo(list)) > 0 {
 		return w.planList(list)
 	}
-	return planLookup(func(results []done) plan { // "packing list" may be the only "Greece packing list"
-		if len(results) > 0 && strings.HasPrefix(results[0].result.Text, "There are no open tasks") {
-			p, _ := planLookup(func(results []done) plan {
-				names, _ := listProjects(results)
-				if one := onlyListNamed(results, list); one == "" && len(names) > 0 && !slices.Contains(names, list) { // an unknown name is no empty list
-					slices.Sort(names)
-					return plan{outcome: chat, say: "There is no " + list + " with open items. Your lists: " + strings.Join(names, ", ") + "."}
-				}
-				p, _ := w.planList(cmp.Or(onlyListNamed(results, list), list))
-				return p
-			}, call{"list_tasks", nil})
+	return planLookup(func(results []done) plan {
+		if len(results) == 0 || results[0].result == nil || !strings.HasPrefix(results[0].result.Text, "There are no open tasks") {
+			p, _ := w.planList(list)
 			return p
 		}
-		p, _ := w.planList(list)
+		p, _ := planLookup(func(results []done) plan { return w.showListLike(list, results) }, call{"list_tasks", nil})
 		return p
 	}, call{"list_tasks", argsOf("project", list)})
-}
-
-// onlyListNamed returns the only list whose name ends with name, or "".
-func onlyListNamed(results []done, name string) (found string) {
-	if len(results) == 0 {
-		return ""
-	}
-	for _, m := range projectForm.FindAllStringSubmatch(results[0].result.Text, -1) {
-		switch {
-		case !strings.HasSuffix(m[1], " "+name) || m[1] == found:
-		case found != "":
-			return ""
-		default:
-			found = m[1]
-		}
-	}
-	return found
 }
 
 func tickOff(w *intentDraft) (plan, bool) {

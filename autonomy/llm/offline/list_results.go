@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"hob/platform/text/lazyregexp"
+	"hob/platform/text/textnorm"
 )
 
 var (
@@ -124,6 +125,9 @@ func (w *intentDraft) takeFirstNamed(items []item, list string, c capture) (plan
 
 // addedTo returns the items that the conversation added to a list, oldest first.
 func (d *dialogue) addedTo(list string) (out []item) {
+	if d == nil {
+		return nil
+	}
 	for _, x := range d.past {
 		for _, p := range x.acts {
 			if p.tool == "create_task" && p.stringArg("project") == list && !p.failed {
@@ -145,5 +149,23 @@ func (w *intentDraft) isReason(from, to int) bool {
 		return true
 	}
 	first := w.s.firstWord(next)
-	return (off || next > from || w.s.hasWordOf(next, to, "pronouns", "open-references")) && !w.g.starters[first] && !w.g.lex.containsWord("joints", first) && !w.g.lex.containsWord("negations", first) && first != "but" && first != "or"
+	return (off || next > from || w.s.hasWordOf(next, to, "pronouns", "open-references")) && (!w.g.starters[first] || w.g.lex.containsWord("prepositions", first)) && !w.g.lex.containsWord("joints", first) && !w.g.lex.containsWord("negations", first) && first != "but" && first != "or"
+}
+
+// showListLike shows the only list whose name contains the words of a name under which no item is open: "the packing list"
+// for the Greece packing list. Without such a list, it names those that exist.
+func (w *intentDraft) showListLike(name string, results []done) plan {
+	names, _ := listProjects(results)
+	words := w.g.recordWords(strings.TrimSuffix(name, " list"))
+	like := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !containsAll(textnorm.FoldedWords(n), words) })
+	if len(like) == 1 {
+		p, _ := w.planList(like[0])
+		return p
+	}
+	if len(names) == 0 || slices.Contains(names, name) {
+		p, _ := w.planList(name)
+		return p
+	}
+	slices.Sort(names)
+	return plan{outcome: chat, say: "There is no " + name + " with open items. Your lists: " + strings.Join(names, ", ") + "."}
 }
