@@ -73,6 +73,12 @@ func (w *intentDraft) undoNewest() (plan, bool) {
 		if !ok {
 			break
 		}
+		if len(x.acts) == 0 && strings.HasPrefix(strings.ToLower(x.own), "undo") && !strings.HasSuffix(x.reply, "?") { // the command of the engine
+			if n == 0 || !doubtful {
+				return planCall("undo", nil)
+			}
+			return planConfirmation("The last thing I did was to undo. Should I undo the action before it?", plan{outcome: act, calls: []call{{"undo", nil}}}), true
+		}
 		for _, last := range slices.Backward(x.acts) {
 			switch {
 			case last.failed && strings.HasPrefix(last.text, llm.WaitingResult): // the action follows after the approval
