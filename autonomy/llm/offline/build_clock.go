@@ -113,18 +113,40 @@ func tellAway(w *intentDraft) (plan, bool) {
 		if !ok {
 			return noPlan()
 		}
-		from, to = w.literalClock(timing{at: to, phrase: w.clockPhrase("day")}), w.literalClock(timing{at: until, phrase: w.clockPhrase("other")})
-		if to.Before(from) {
-			to = to.AddDate(0, 0, 1)
-		}
-		for to.Sub(from) >= 24*time.Hour {
-			to = to.AddDate(0, 0, -1)
-		}
+		from, to = w.closestClocks(timing{at: to, phrase: w.clockPhrase("day")}, timing{at: until, phrase: w.clockPhrase("other")})
 		lead = " from " + from.Format("15:04") + " to " + to.Format("15:04") + "."
 	} else if !sameDay(to, from) {
 		lead = " until " + to.Format("15:04") + " on " + dayInWords(to) + "."
 	}
 	return planReply(upperFirst(spellDuration(to.Sub(from)) + lead))
+}
+
+// closestClocks returns two times of day, the second one less than a day after the first. A time that may mean
+// both halves of the day takes the one that makes the time between them shorter: "between 6:15 and 14:40".
+func (w *intentDraft) closestClocks(a, b timing) (from, to time.Time) {
+	for _, first := range w.halvesOf(a) {
+		for _, second := range w.halvesOf(b) {
+			for second.Before(first) {
+				second = second.AddDate(0, 0, 1)
+			}
+			for second.Sub(first) >= 24*time.Hour {
+				second = second.AddDate(0, 0, -1)
+			}
+			if from.IsZero() || second.Sub(first) < to.Sub(from) {
+				from, to = first, second
+			}
+		}
+	}
+	return from, to
+}
+
+// halvesOf returns the times that a time of day may mean.
+func (w *intentDraft) halvesOf(t timing) []time.Time {
+	at := w.literalClock(t)
+	if saysHalfOfDay(t.phrase) {
+		return []time.Time{at}
+	}
+	return []time.Time{at, at.Add(12 * time.Hour)}
 }
 
 // spellDuration writes a duration of whole minutes: "2 days, 3 hours and 1 minute".

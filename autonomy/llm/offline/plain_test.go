@@ -34,6 +34,8 @@ func TestPlan_AsksUnlessPlain(t *testing.T) {
 		"calum owes me 14 and i owe calum 9, so hes due me 5 right":                                              "Should I remember that",
 		"remind me to buy stamps tomorrow at lunchtime, say half past twelve":                                    "Should I do all of that?",
 		"Don't let me forget the parents' evening next Tuesday at 6.10 pm.":                                      "of “the parents' evening”?",
+		"remind me in an hour an a half pizza out the freezer":                                                   "Should I remind you",
+		"swap bread for rolls on the shopping list":                                                              "Should I",
 		"note that for Gilroy": "Should I write the note “for Gilroy”?",
 	} {
 		c := newConversation(t)

@@ -110,7 +110,8 @@ func (r *recordText) signInShape() string {
 	}
 	listed := strings.HasSuffix(stringOf(r.c.args["project"]), " list")
 	switch {
-	case listed && (!strings.ContainsFunc(r.text, unicode.IsLetter) || last.norm == "one" || last.norm == "ones"): // "12.40", "the big ones"
+	case listed && (!strings.ContainsFunc(r.text, unicode.IsLetter) || last.norm == "one" || last.norm == "ones"), // "12.40", "the big ones"
+		listed && n > 1 && r.isWord("list-edits", first): // "swap bread for rolls"
 		return "items"
 	case r.c.name == "create_task" && !listed && strings.Contains(strings.ToLower(r.planReview.s.text), "the list"), r.c.name == "create_task" && !listed && n < 3 && r.isWord("groceries", first) && slices.ContainsFunc(r.planReview.s.tokens, func(t token) bool { return t.norm == "list" }): // "add milk to the list for tomorrow"
 		return "list"
@@ -128,6 +129,9 @@ func (r *recordText) signInShape() string {
 	}
 	if stray := r.strayWord(); stray != "" {
 		return "stray " + stray
+	}
+	if next := r.words[1].norm; r.isWord("articles", first) && (next == "a" || next == "half" || next == "quarter") { // "in an hour an a half pizza"
+		return "time"
 	}
 	if !(first.norm == "not" && r.words[1].norm == "to") && (r.isWord("prepositions", first) || r.isWord("joints", first) || r.isWord("loose-starts", first)) {
 		return "start " + first.norm
