@@ -7,7 +7,7 @@ LDFLAGS    := -s -w -X main.version=$(VERSION)
 # Inlining makes these packages 5 MB larger in all. None of them computes for long.
 SMALL      := net/http math/big crypto/tls crypto/x509 encoding/asn1 encoding/gob encoding/xml maragu.dev/gomponents charm.land filippo.io go.yaml.in mvdan.cc golang.org/x/net $(addprefix github.com/,a2aproject $(addprefix blevesearch/zapx/v,11 12 13 14 15 16) cedar-policy charmbracelet coder emersion \
 	fsnotify go-json-experiment godbus google gorilla jackc jezek json-iterator ledongthuc mmcdole modelcontextprotocol pelletier robfig segmentio spf13 teambition yuin) \
-	$(addprefix hob/,cmd tools channels templates watchers knowledge/ingest knowledge/transfer platform/host platform/net platform/pim \
+	$(addprefix hob/,cmd tools channels templates watchers knowledge/ingest knowledge/transfer platform/host platform/net platform/pim platform/text/dateparse \
 	$(addprefix autonomy/,account agents api approvals commands commit config delayed delivery dispatch explain guard hooks intake llm/acp llm/anthropic llm/gemini llm/openai mind notify payload replay service session skills \
 	trace turn undo usage))
 GCFLAGS    := $(patsubst %,-gcflags=%/...=-l,$(SMALL))
