@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -85,9 +86,7 @@ func (a *cli) addChannel(ctx context.Context, name string, f channelFlags) error
 	}
 	out := addedChannel{Channel: name, Next: append([]string{}, then...)}
 	running := a.isRunning(o.Paths)
-	if running {
-		out.Next = append([]string{"Hob applies the changes when it restarts: run hob stop, then hob start"}, out.Next...)
-	} else {
+	if !running {
 		out.Next = append([]string{"Start Hob: hob start"}, out.Next...)
 	}
 	if !f.untested {
@@ -105,33 +104,49 @@ func (a *cli) addChannel(ctx context.Context, name string, f channelFlags) error
 	if err == nil && out.Test != nil && !out.Test.OK {
 		err = &failure{code: exitFailed, cause: name + " is set up, but does not work yet: " + out.Test.Cause, remedy: out.Test.Remedy}
 	}
+	if running {
+		err = cmp.Or(a.applyChannel(ctx, o.Paths), err)
+	}
 	if err != nil || a.asJSON {
 		return err
 	}
 	return a.takeUp(ctx, name, running, len(then) > 0)
 }
 
-// takeUp starts or restarts Hob if the user agrees on the terminal, because Hob reads its
-// configuration only at startup. Then it shows the pairing code if one is needed.
-func (a *cli) takeUp(ctx context.Context, name string, running, pairs bool) error {
-	question := "Start Hob now?"
-	if running {
-		question = "Restart Hob now?"
+// applyChannel makes the running Hob use the settings of a channel. A new secret can leave the file
+// unchanged, and Hob reads secrets only at its start.
+func (a *cli) applyChannel(ctx context.Context, p system.Paths) error {
+	if a.edited {
+		return a.restartToApply(ctx, p)
 	}
-	if yes, _, err := a.yesOrNo(ctx, question); err != nil || !yes {
+	fmt.Fprintln(a.err, "Hob restarts to apply it ...")
+	if err := a.stopDaemon(ctx, stopWait); err != nil {
 		return err
 	}
-	if running {
-		if err := a.stopDaemon(ctx, stopWait); err != nil {
+	if _, err := a.startInBackground(ctx); err != nil {
+		return err
+	}
+	fmt.Fprintln(a.err, "Hob runs with it now.")
+	return nil
+}
+
+// takeUp starts Hob if it does not run and the user agrees on the terminal. Then it shows the pairing
+// code on the terminal if one is needed.
+func (a *cli) takeUp(ctx context.Context, name string, running, pairs bool) error {
+	if !running {
+		if yes, _, err := a.yesOrNo(ctx, "Start Hob now?"); err != nil || !yes {
+			return err
+		}
+		started, err := a.startInBackground(ctx)
+		if err != nil {
+			return err
+		}
+		if err := a.printWelcome(ctx, started); err != nil {
 			return err
 		}
 	}
-	started, err := a.startInBackground(ctx)
-	if err != nil {
-		return err
-	}
-	if err := a.printWelcome(ctx, started); err != nil || !pairs {
-		return err
+	if _, in := terminalFD(a.in); !in || !pairs {
+		return nil // the next steps name the command that pairs
 	}
 	list, err := a.loadChannels(ctx)
 	if err != nil || slices.ContainsFunc(pairingsOf(list), func(p api.Pairing) bool { return p.Channel == name }) {
@@ -143,6 +158,10 @@ func (a *cli) takeUp(ctx context.Context, name string, running, pairs bool) erro
 func (a *cli) printAdded(out addedChannel) {
 	if out.Test != nil && out.Test.OK && out.Test.Tried {
 		a.printTest(api.ChannelTest(*out.Test))
+	}
+	if len(out.Next) == 0 {
+		fmt.Fprintf(a.out, "%s is set up.\n", out.Channel)
+		return
 	}
 	fmt.Fprintf(a.out, "%s is set up. Next steps:\n", out.Channel)
 	for i, s := range out.Next {

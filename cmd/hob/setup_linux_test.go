@@ -360,8 +360,8 @@ func TestSetup_LineMode(t *testing.T) {
 	}
 }
 
-// On a terminal a channel can be used as soon as it has been added: the command starts or restarts
-// Hob and shows the pairing code if the account is not paired.
+// On a terminal a channel can be used as soon as it has been added: the command starts Hob, or restarts
+// it without a question, and shows the pairing code if the account is not paired.
 func TestChannelAdd_StartsTheChannel(t *testing.T) {
 	home := t.TempDir()
 	for _, dir := range []string{"user", "hob", "vault/Hob"} {
@@ -374,21 +374,19 @@ func TestChannelAdd_StartsTheChannel(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { startInTerminal(t, home, nil, "stop").awaitExit() }()
-	for _, question := range []string{"Start Hob now?", "Restart Hob now?"} {
+	for _, running := range []bool{false, true} {
 		s := startInTerminal(t, home, nil, "channel", "add", "notes", "--set", "folder=Hob", "--set", "private=true", "--plain")
 		s.expectText("notes is set up")
-		s.expectText(question)
-		s.pressKeys("y\r")
-		s.expectText("Hob is ready")
+		if running {
+			s.expectText("Hob runs with it now")
+		} else {
+			s.expectText("Start Hob now?")
+			s.pressKeys("y\r")
+			s.expectText("Hob is ready")
+		}
 		s.expectText("Send this code on notes")
 		if code := s.awaitExit(); code != 0 {
 			t.Errorf("exit code %d", code)
 		}
-	}
-	s := startInTerminal(t, home, nil, "channel", "add", "notes", "--set", "folder=Hob", "--set", "private=true", "--plain")
-	s.expectText("Restart Hob now?")
-	s.pressKeys("\r")
-	if code := s.awaitExit(); code != 0 {
-		t.Errorf("exit code %d", code)
 	}
 }
