@@ -32,7 +32,7 @@ func (g *Guard) applyTable(r Request) Decision {
 	case r.callEffects()&^tools.Effects(tools.Read|tools.Write|tools.Send|tools.Egress|tools.Exec|tools.Destroy|tools.Secret) != 0:
 		return askDecision("unknown effect", "it has an effect that this version of Hob does not know")
 	case r.callEffects()&tools.Destroy != 0:
-		return askDecision("destroy", "it cannot be undone")
+		return askDecision("destroy", "it deletes data that cannot be restored")
 	case r.callEffects()&tools.Secret != 0:
 		return askDecision("secret", "it reveals a credential")
 	case r.callEffects()&tools.Exec != 0:

@@ -160,7 +160,7 @@ func summarizeErasure(g knowledge.ErasurePlan) string {
 	} else if len(g.Erasure.Phrases) > 0 {
 		text += "; everywhere else the text occurs, Hob redacts it"
 	}
-	return text + ". It cannot be undone."
+	return text
 }
 
 func pluralKind(kind string, n int) string {

@@ -18,6 +18,7 @@ type history struct {
 const maxHistory = 1000
 
 func (h *history) addMessage(text string) {
+	text = visible.Text(text)
 	if n := len(h.entries); n == 0 || h.entries[n-1] != text {
 		h.entries = append(h.entries, text)
 	}

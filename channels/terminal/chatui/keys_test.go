@@ -63,6 +63,20 @@ func TestUI_SendsMessages(t *testing.T) {
 	}
 }
 
+// A character that changes the order of a line must not return from the history.
+func TestUI_SearchHidesCharactersThatReorder(t *testing.T) {
+	onScreen(t, 60, 20, func(b *bench) {
+		b.pressKeys("zebra\u202ecrossing", enter)
+		b.nextInput()
+		b.pressKeys("\x12", "zeb")
+		b.checkShown("search: zeb", "zebracrossing")
+		b.pressKeys(enter, enter)
+		if got := b.nextInput(); got.Text != "zebracrossing" {
+			t.Errorf("sent %q", got.Text)
+		}
+	})
+}
+
 func TestUI_FoldsLongPastes(t *testing.T) {
 	long := strings.Repeat("word ", 100) // 500 characters
 	onScreen(t, 60, 20, func(b *bench) {

@@ -59,9 +59,9 @@ func (m *model) workLine() string {
 	}
 	switch {
 	case m.scroll > 0 && len(m.cards) > 0 && m.cards[0].shown.IsZero():
-		return applyStyle(amber, fmt.Sprintf("↓ PgDn: read %d more lines, then answer", m.scroll))
+		return applyStyle(amber, "↓ PgDn: read "+moreLines(m.scroll)+", then answer")
 	case m.scroll > 0:
-		return applyStyle(dim, fmt.Sprintf("↓ %d more lines: PgDn, Esc for the end", m.scroll))
+		return applyStyle(dim, "↓ "+moreLines(m.scroll)+": PgDn, Esc for the end")
 	}
 	return ""
 }
@@ -82,6 +82,13 @@ func (m *model) oldestActivity() *activity {
 		return nil
 	}
 	return m.running[m.oldestTurn()]
+}
+
+func moreLines(n int) string {
+	if n == 1 {
+		return "1 more line"
+	}
+	return fmt.Sprintf("%d more lines", n)
 }
 
 func (m *model) searchLine() string {

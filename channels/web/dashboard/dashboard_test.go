@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"hob/autonomy/api"
 )
 
 func TestIsLocalPath(t *testing.T) {
@@ -42,6 +44,46 @@ func TestAcceptsGzip(t *testing.T) {
 		r.Header.Set("Accept-Encoding", header)
 		if got := acceptsGzip(r); got != want {
 			t.Errorf("%q: %v, want %v", header, got, want)
+		}
+	}
+}
+
+func TestRenderHit_NamesWhatItShows(t *testing.T) {
+	now := time.Date(2026, 3, 10, 14, 0, 0, 0, time.UTC)
+	for name, tc := range map[string]struct {
+		speaker    string
+		want, none []string
+	}{
+		"your message":    {"owner", []string{">message<", "you, "}, []string{"owner"}},
+		"a tool's result": {"tool", []string{">tool result<"}, []string{">message<", "tool, "}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var b strings.Builder
+			row := api.MemoryRow{ID: "m1", Kind: "turn", Speaker: tc.speaker, Text: "the code is 77", At: now}
+			if err := renderHit(&request{zone: time.UTC, now: now}, row, 1).Render(&b); err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range tc.want {
+				if !strings.Contains(b.String(), s) {
+					t.Errorf("%q is not in %s", s, b.String())
+				}
+			}
+			for _, s := range tc.none {
+				if strings.Contains(b.String(), s) {
+					t.Errorf("%q is in %s", s, b.String())
+				}
+			}
+		})
+	}
+}
+
+// Labels of buttons must not contain characters that reorder text; screen readers read labels.
+func TestShortText(t *testing.T) {
+	for text, want := range map[string]string{
+		"call Bob": "call Bob", "pay\u202eBob\u200b": "payBob", strings.Repeat("a", 61): strings.Repeat("a", 60) + "…",
+	} {
+		if got := shortText(text); got != want {
+			t.Errorf("shortText(%q) = %q, want %q", text, got, want)
 		}
 	}
 }

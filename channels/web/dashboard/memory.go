@@ -113,12 +113,25 @@ func kindName(kind string) string {
 	return kind
 }
 
+// rowKind returns the kind of a search result in words.
+func rowKind(x api.MemoryRow) string {
+	if x.Kind == "turn" && x.Speaker == "tool" {
+		return "tool result"
+	}
+	return kindName(x.Kind)
+}
+
+// renderSpeaker shows who wrote a search result, if its kind does not show it.
+func renderSpeaker(x api.MemoryRow) g.Node {
+	return g.If(x.Speaker != "" && x.Speaker != "tool", plainText(authorName(x.Speaker)+", "))
+}
+
 func renderHit(r *request, x api.MemoryRow, most float64) g.Node {
 	return h.Li(
 		h.Span(h.Class("what"), plainText(shortNotice(hitText(x)))),
-		stateBadge(badgeSoft, kindName(x.Kind)), g.If(x.Past && x.Kind != "retired", stateBadge(badgeWarn, "past")),
+		stateBadge(badgeSoft, rowKind(x)), g.If(x.Past && x.Kind != "retired", stateBadge(badgeWarn, "past")),
 		rowActions(x.ID, x.Text, x.Kind),
-		h.Span(h.Class("meta"), g.If(x.Speaker != "", plainText(authorName(x.Speaker)+", ")), r.relativeTime(x.At), g.If(x.Source != "" && !strings.HasPrefix(x.Source, "event:"), plainText(" · "+x.Source)), renderOrigin(string(x.Provenance))),
+		h.Span(h.Class("meta"), renderSpeaker(x), r.relativeTime(x.At), g.If(x.Source != "" && !strings.HasPrefix(x.Source, "event:"), plainText(" · "+x.Source)), renderOrigin(string(x.Provenance))),
 		g.If(len(x.Parts) > 0, h.Details(
 			h.Class("meta"), h.Summary(g.Text("Why it matched")),
 			h.Table(
@@ -142,6 +155,8 @@ func authorName(s string) string {
 		return "Hob"
 	case "outside":
 		return "untrusted text"
+	case "tool":
+		return "a tool"
 	}
 	return s
 }
@@ -152,7 +167,7 @@ func hitText(x api.MemoryRow) string {
 	if x.Kind == "turn" { // Hob writes its messages in Markdown
 		text = markup.Plain(text)
 	}
-	if x.Title != "" && !isFact && !strings.HasPrefix(x.Text, x.Title) {
+	if x.Title != "" && !isFact && !strings.HasPrefix(x.Text, strings.TrimSuffix(x.Title, "…")) {
 		return strings.TrimSuffix(x.Title+": "+text, ": ")
 	}
 	return text
@@ -351,7 +366,7 @@ func renderEdit(r *request, action, id, text string, editable bool) g.Node {
 		h.Class("acts small"),
 		g.Iff(editable, func() g.Node {
 			return g.Group{
-				h.Button(h.Type("button"), h.PopoverTarget("edit-"+id), h.Aria("label", visible.Text("Correct: "+shortText(text))), g.Text("Correct")),
+				h.Button(h.Type("button"), h.PopoverTarget("edit-"+id), h.Aria("label", "Correct: "+shortText(text)), g.Text("Correct")),
 				h.Div(
 					h.ID("edit-"+id), h.Popover("auto"), h.Role("dialog"), h.Aria("label", "Correct"),
 					r.postForm(action, h.Class("stack"), hiddenField("id", id),

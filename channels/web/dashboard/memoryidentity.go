@@ -33,7 +33,7 @@ func renderIdentity(r *request, e *api.Entity, others []api.Entity) g.Node {
 				h.Span(h.Class("what"), plainText(name)),
 				h.Span(h.Class("acts small"), h.Form(
 					h.Class("inline"), h.Method("post"), h.Action("/memory/split"), hiddenFields([]fact{{"entity", e.ID}, {"name", name}, {"back", r.pageAddress()}}),
-					h.Button(h.Type("submit"), h.Aria("label", visible.Text("Separate: "+shortText(name))), g.Text("Separate")),
+					h.Button(h.Type("submit"), h.Aria("label", "Separate: "+shortText(name)), g.Text("Separate")),
 				)),
 			)
 		})),

@@ -109,8 +109,8 @@ func renderNear(r *request, title string, near []api.MemoryRow) g.Node {
 	}
 	return cardSection(title, h.Ul(h.Class("list"), g.Map(near[:min(len(near), maxNear)], func(x api.MemoryRow) g.Node {
 		return h.Li(
-			h.Span(h.Class("what"), plainText(shortNotice(hitText(x)))), stateBadge(badgeSoft, kindName(x.Kind)), rowActions(x.ID, x.Text, x.Kind),
-			h.Span(h.Class("meta"), g.If(x.Speaker != "", plainText(authorName(x.Speaker)+", ")), r.relativeTime(x.At)),
+			h.Span(h.Class("what"), plainText(shortNotice(hitText(x)))), stateBadge(badgeSoft, rowKind(x)), rowActions(x.ID, x.Text, x.Kind),
+			h.Span(h.Class("meta"), renderSpeaker(x), r.relativeTime(x.At)),
 		)
 	})))
 }

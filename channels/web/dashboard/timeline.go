@@ -13,6 +13,7 @@ import (
 
 	"hob/autonomy/api"
 	"hob/platform/text/markup"
+	"hob/platform/text/visible"
 )
 
 // timelinePage shows what Hob did, sent and held back.
@@ -138,8 +139,10 @@ func entryText(e api.TimelineEntry) string {
 	return e.Text
 }
 
-// shortText returns the beginning of a text for a label.
+// shortText returns the beginning of a text for a label, without hidden characters and direction
+// controls, which a screen reader would read or obey.
 func shortText(s string) string {
+	s = visible.Text(s)
 	if r := []rune(s); len(r) > 60 {
 		return string(r[:60]) + "…"
 	}

@@ -26,7 +26,7 @@ func (l *analysis) noteEffects(args []string) {
 	}
 	if isDestructiveProgram(name) || isDestructiveProgram(sub) || name == "git" && slices.Contains(args, "--hard") || name == "find" && slices.Contains(args, "-delete") {
 		v.Destroy = true
-		l.noteObjection(sub + " cannot be undone")
+		l.noteObjection("the command " + sub + " cannot be undone")
 	}
 	switch {
 	case isSendingProgram(name):

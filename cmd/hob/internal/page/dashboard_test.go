@@ -212,6 +212,9 @@ func testApprovalsPage(t *testing.T, b *browser) {
 	if !getValue[bool](w, `document.querySelector(".approval").innerText.includes("It deletes data that cannot be restored.")`) {
 		t.Error("the request does not show its consequence")
 	}
+	if getValue[bool](w, `document.querySelector(".approval").innerText.includes("cannot be undone")`) {
+		t.Error("the request shows its consequence twice")
+	}
 	if getValue[bool](w, `document.querySelector(".approval").innerText.includes("Arguments")`) {
 		t.Error("the arguments are shown before the details are opened")
 	}
