@@ -227,7 +227,7 @@ func factText(f api.Fact) string {
 // excerptText returns an excerpt of an item's text.
 func excerptText(r api.MemoryRow) string {
 	s := r.Text
-	if r.Title != "" && !strings.HasPrefix(s, r.Title) {
+	if r.Title != "" && !strings.HasPrefix(oneLine(s), strings.TrimSuffix(r.Title, "…")) {
 		s = r.Title + ": " + s
 	}
 	if r.Past {

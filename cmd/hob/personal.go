@@ -43,8 +43,12 @@ func (a *cli) noteCmd() *cobra.Command {
 
 // noteExcerpt returns the title of a note and the beginning of its text.
 func noteExcerpt(n api.Note) string {
-	body := strings.TrimSpace(strings.TrimPrefix(n.Text, strings.TrimSuffix(n.Title, "…")))
-	if body == "" {
+	start, shortened := strings.CutSuffix(n.Title, "…")
+	body, found := strings.CutPrefix(n.Text, start)
+	switch body = strings.TrimSpace(body); {
+	case found && shortened: // the text continues the sentence
+		return clipLine(oneLine(n.Text), 200)
+	case body == "":
 		return n.Title
 	}
 	return clipLine(oneLine(n.Title+": "+body), 200)

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"hob/platform/host/system"
 	"hob/tools/files/containertool"
@@ -48,6 +50,12 @@ func (a *cli) rootCommand() *cobra.Command {
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		if args := c.Flags().Args(); c.HasSubCommands() && len(args) > 0 {
 			return c.RunE(c, args) // `hob tsak --all`: report the unknown word before the flag
+		}
+		if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok && strings.IndexAny(unknown.GetSpecifiedShortnames(), "0123456789") == 0 {
+			return &failure{
+				code: exitUsage, cause: fmt.Sprintf("%q begins with a hyphen and was read as a flag", "-"+clipTo(unknown.GetSpecifiedShortnames(), 60)),
+				remedy: "write amounts without a sign; put -- before text that begins with a hyphen, such as: " + c.CommandPath() + " -- -5 degrees",
+			}
 		}
 		return err
 	})
