@@ -39,7 +39,7 @@ func (b *Base) RememberTx(tx *store.Tx, f Fact) (Remembered, error) {
 // skips questions, parts of sentences, text that only corrects unknown facts, and text whose event
 // already led to a fact with the same content.
 func (b *Base) RememberInferredTx(tx *store.Tx, f Fact) (Remembered, error) {
-	if isQuestion(f.Text) || isFragment(f.Text) {
+	if IsQuestion(f.Text) || isFragment(f.Text) {
 		return Remembered{Known: true}, nil
 	}
 	there, err := queryFacts(tx, `SELECT `+factColumns+` FROM facts WHERE event = ? AND event <> ''`, f.Event)

@@ -55,7 +55,7 @@ func (b *Base) CountJunk(q store.Querier, now time.Time) (n JunkCount, err error
 		unused[id] = true
 	}
 	for _, f := range m.list {
-		reasons := []bool{unused[f.ID], duplicate[f.ID], isQuestion(f.Text), isFragment(f.Text)}
+		reasons := []bool{unused[f.ID], duplicate[f.ID], IsQuestion(f.Text), isFragment(f.Text)}
 		for i, c := range []*int{&n.Unused, &n.Duplicates, &n.Questions, &n.Fragments} {
 			if reasons[i] {
 				*c++

@@ -167,8 +167,8 @@ func (f Fact) checkKind() error {
 	return nil
 }
 
-// isQuestion reports whether a text asks something instead of stating it.
-func isQuestion(text string) bool {
+// IsQuestion reports whether a text asks something instead of stating it.
+func IsQuestion(text string) bool {
 	return endsWithQuestion(text) || slices.ContainsFunc(loadFactPatterns()["question"], func(entry []string) bool {
 		return matchesPrefix(textnorm.FoldedWords(text), entry)
 	})

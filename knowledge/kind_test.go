@@ -59,7 +59,7 @@ func TestJunkTexts(t *testing.T) {
 		"wo ist der Schlüssel":                     {true, false},
 		"my sister moved in":                       {false, false},
 	} {
-		if got := [2]bool{isQuestion(text), isFragment(text)}; got != want {
+		if got := [2]bool{IsQuestion(text), isFragment(text)}; got != want {
 			t.Errorf("%q: question %v, fragment %v, want %v", text, got[0], got[1], want)
 		}
 	}

@@ -98,7 +98,7 @@ const maxSummary = 300
 
 // summarizedFacts returns the conclusions that an acceptable summary replaces, or none.
 func summarizedFacts(tx *store.Tx, set ConclusionSet, s Summary, used map[int]bool) (of []*Fact, err error) {
-	if len(s.Of) < 2 || len(s.Text) > maxSummary || isQuestion(s.Text) || isFragment(s.Text) {
+	if len(s.Of) < 2 || len(s.Text) > maxSummary || IsQuestion(s.Text) || isFragment(s.Text) {
 		return nil, nil
 	}
 	words := map[string]bool{}

@@ -248,10 +248,15 @@ async function refreshLog() {
   toEnd();
 }
 
+// encodeForm returns the fields of a form as the browser sends them.
+function encodeForm(fields) {
+  return [...fields].map(([name, value]) => encodeURIComponent(name) + '=' + encodeURIComponent(value)).join('&');
+}
+
 // A form in the log undoes what an answer did. The response is the page with the result.
 log.addEventListener('submit', async e => {
   e.preventDefault();
-  const r = await fetch(e.target.action, { method: 'POST', body: new URLSearchParams(new FormData(e.target)) }).catch(() => null);
+  const r = await fetch(e.target.action, { method: 'POST', headers: { 'Content-Type': 'application/x-www-form-urlencoded' }, body: encodeForm(new FormData(e.target)) }).catch(() => null);
   if (!r || !r.ok) return e.target.submit(); // the browser shows what is wrong
   const page = new DOMParser().parseFromString(await r.text(), 'text/html');
   find('#flash').replaceChildren(...document.importNode(find('#flash', page), true).childNodes);

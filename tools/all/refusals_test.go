@@ -53,6 +53,7 @@ func TestRefusals(t *testing.T) {
 		{"unknown key", nil, newStep("create_watcher", `{"kind":"file","config":{"path":"$DIR","folder":1}}`), tools.InvalidArguments, "folder"},
 		{"folder that may not be watched", nil, newStep("create_watcher", `{"kind":"file","config":{"path":"/etc"}}`), tools.InvalidArguments, "allowed"},
 		{"empty fact", nil, newStep("remember", `{"text":" "}`), tools.InvalidArguments, "empty"},
+		{"a question as a fact", nil, newStep("remember", `{"text":"what is the time?"}`), tools.InvalidArguments, "question"},
 		{"forget without a query", nil, newStep("forget", `{}`), tools.InvalidArguments, "exactly one"},
 		{"forget an unknown id", nil, newStep("forget", `{"id":"f123"}`), tools.NotFound, "no such fact"},
 		{

@@ -76,6 +76,9 @@ func (d Deps) rememberTool() tools.Tool {
 					Remedy: "hob secret set NAME stores it encrypted; to keep it as plain text, the user says \"remember that ...\"",
 				}
 			}
+			if knowledge.IsQuestion(in.Text) && !asksToKeep(c.OwnerWords) {
+				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "remember: the text is a question; remember only what the user states")
+			}
 			end, err := endOfDay(in, c.Now)
 			if err != nil {
 				return tools.Result{}, err

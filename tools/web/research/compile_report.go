@@ -172,6 +172,10 @@ func (d Deps) writeReport(ctx context.Context, c tools.Call, in reportIn) (tools
 		if len(f.Sources) == 0 {
 			return tools.Result{Source: provenance.Tool, Text: "There is no note on this topic, and the search found no page that I can read; no report was written.", Data: out}, nil
 		}
+		if len(f.Open) == len(f.Answers) {
+			text := "There is no note on this topic, and no page that I read says anything about it; no report was written.\n" + formatSources(f.Sources, f.NotRead)
+			return tools.Result{Source: provenance.Outside, Text: text, Data: out, Links: linksOf(f.Sources, f.NotRead), Origins: originsOf("compile_report", f.Sources)}, nil
+		}
 		r := parseNote(f.renderMarkdown())
 		r.topic, r.at = f.Topic, c.Now
 		list, out.Researched = append(list, r), true

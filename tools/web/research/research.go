@@ -127,7 +127,7 @@ func (d Deps) readArticle(ctx context.Context, address string) (*source, web.Art
 func ordersMachine(sentence string) bool { return len(injection.Scan(sentence)) > 0 }
 
 // paywallWords are phrases of pages that show only the beginning of a text.
-var paywallWords = []string{"subscribe to continue", "subscribe to read", "already a subscriber", "to continue reading", "log in to continue", "this article is for subscribers", "unlock this article", "weiterlesen mit", "nur für abonnenten", "réservé aux abonnés"}
+var paywallWords = []string{"subscribe to continue", "subscribe to read", "already a subscriber", "log in to read", "sign in to read", "register to read", "to continue reading", "log in to continue", "this article is for subscribers", "unlock this article", "weiterlesen mit", "nur für abonnenten", "réservé aux abonnés"}
 
 func isPaywalled(a web.Article) bool {
 	if a.Paywall {
