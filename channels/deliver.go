@@ -56,9 +56,10 @@ type deliverer struct {
 	running  int        // number of sends whose results were not read from ended yet
 	ended    chan error // the results of the sends
 
-	mu     sync.Mutex // guards the following fields
-	paused time.Time  // the platform must not be called before this time
-	tries  map[string]*retryState
+	mu      sync.Mutex // guards the following fields
+	paused  time.Time  // the platform must not be called before this time
+	refused bool       // the platform rejected the secret, and the send that noticed it is about to end
+	tries   map[string]*retryState
 }
 
 // retryState is the in-memory state of an undelivered message. Only the send of the message uses it.
@@ -106,13 +107,19 @@ func (d *deliverer) runDeliveries(ctx context.Context) error {
 	if err := d.requeueInFlight(ctx); err != nil {
 		return err
 	}
-	d.running, d.ended = 0, make(chan error, d.parallel)
+	d.running, d.ended, d.refused = 0, make(chan error, d.parallel), false
 	var sends sync.WaitGroup
 	defer sends.Wait()
 	for {
 		wake := d.out.Wake(d.name) // before rows are claimed, so that no wake-up is missed
 		if !d.waitUntilReady(ctx) {
 			return nil
+		}
+		if d.isRefused() { // claim nothing, not even the row that was just put back
+			if err := d.noteEnds(<-d.ended); err != nil {
+				return err
+			}
+			continue
 		}
 		rows, err := d.out.ClaimDeliveries(ctx, d.name, d.parallel-d.running)
 		if err != nil {
@@ -146,6 +153,12 @@ func (d *deliverer) requeueInFlight(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+func (d *deliverer) isRefused() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.refused
 }
 
 func (d *deliverer) retryStateOf(id string) *retryState {

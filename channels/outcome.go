@@ -33,6 +33,9 @@ func (d *deliverer) handleFailure(ctx context.Context, row Delivery, t *retrySta
 	now := time.Now()
 	switch ClassOf(err) {
 	case Unauthorized:
+		d.mu.Lock()
+		d.refused = true
+		d.mu.Unlock()
 		return errors.Join(err, d.putBack(ctx, row, t, now, briefError(err)))
 	case Permanent, Unsupported:
 		return d.giveUp(ctx, row, briefError(err))

@@ -112,9 +112,13 @@ func (d *permissionBroker) askOwner(ctx context.Context, s *pendingAction) (guar
 // in the same transaction; until is the time of the first expiry, or zero if an answer already
 // exists.
 func (p *policyCheck) askOwner(ctx context.Context, asks []*callStep, next func(tx *store.Tx, until time.Time) error) (rows []guard.Approval, err error) {
+	questions := make([]guard.Question, len(asks)) // outside the transaction: a tool that judges its call may need one
+	for i, s := range asks {
+		questions[i] = guard.Question{Request: p.guardRequest(ctx, s), Decision: s.dec}
+	}
 	err = p.rec.writeWithSteps(ctx, func(tx *store.Tx) error {
 		var until time.Time
-		if rows, until, err = p.askTx(ctx, tx, asks); err != nil {
+		if rows, until, err = p.askTx(tx, asks, questions); err != nil {
 			return err
 		}
 		if err := next(tx, until); err != nil || until.IsZero() {
@@ -133,13 +137,10 @@ func (p *policyCheck) askOwner(ctx context.Context, asks []*callStep, next func(
 	return rows, nil
 }
 
-func (p *policyCheck) askTx(ctx context.Context, tx *store.Tx, asks []*callStep) (rows []guard.Approval, until time.Time, err error) {
+// askTx stores the questions about calls.
+func (p *policyCheck) askTx(tx *store.Tx, asks []*callStep, questions []guard.Question) (rows []guard.Approval, until time.Time, err error) {
 	var fresh []guard.Approval
 	answered := false
-	questions := make([]guard.Question, len(asks))
-	for i, s := range asks {
-		questions[i] = guard.Question{Request: p.guardRequest(ctx, s), Decision: s.dec}
-	}
 	if rows, err = p.o.Guard.AskAllTx(tx, questions); err != nil {
 		return nil, until, err
 	}

@@ -237,7 +237,7 @@ func (d Deps) undoTarget(_ context.Context, tx *store.Tx, data json.RawMessage) 
 		return "", err
 	}
 	now, exists := all[foldName(t.Habit)]
-	if exists != (u.After != nil) || exists && (!now.CreatedAt.Equal(u.After.CreatedAt) || now.Goal != u.After.Goal) {
+	if exists != (u.After != nil) || exists && (!now.CreatedAt.Equal(u.After.CreatedAt) || now.Goal != u.After.Goal || now.Reminder != u.After.Reminder) {
 		return "", tools.Errorf(tools.Conflict, "the target was changed since")
 	}
 	if u.After != nil {

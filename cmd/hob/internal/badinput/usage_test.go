@@ -42,7 +42,7 @@ func TestArguments(t *testing.T) {
 		{"wrong type", `title.*want "string"`, 2, []string{"tool", "call", "create_task", `{"title":5}`}},
 		{"missing tool argument", `title`, 2, []string{"tool", "call", "create_task", `{}`}},
 		{"huge tool argument", `500 bytes.*notes`, 2, []string{"task", "add", strings.Repeat("x", 100_000)}},
-		{"not an amount", `positive number`, 2, []string{"tool", "call", "log_expense", `{"amount":-5}`}},
+		{"not an amount", `amount -5 is negative`, 2, []string{"tool", "call", "log_expense", `{"amount":-5}`}},
 		{"no such month", `"2026-13": not understood.*forms that work`, 2, []string{"tool", "call", "spending_summary", `{"period":"2026-13"}`}},
 		{"a file of others", `not in an allowed folder.*copy the file to an allowed folder`, 4, []string{"tool", "call", "read_file", `{"path":"/etc/passwd"}`}},
 		{"bad cron", `minute "61": 61 is not between 0 and 59.*a cron line is`, 2, []string{"schedule", "add", "x", "--every", "61 * * * *"}},
