@@ -83,11 +83,12 @@ func TestStore_RejectsInvalidClients(t *testing.T) {
 
 func TestStore_EndsTokens(t *testing.T) {
 	s, _ := openClients(t)
-	short, err := s.Create(t.Context(), clients.MCP, "short", nil, time.Now().Add(30*time.Millisecond))
-	failOnError(t, err)
 	long, err := s.Create(t.Context(), clients.MCP, "long", nil, time.Now().Add(time.Hour))
 	failOnError(t, err)
-	time.Sleep(40 * time.Millisecond)
+	end := time.Now().Add(time.Second)
+	short, err := s.Create(t.Context(), clients.MCP, "short", nil, end)
+	failOnError(t, err)
+	time.Sleep(time.Until(end) + 10*time.Millisecond)
 	if _, err := s.Authenticate(t.Context(), clients.MCP, short); !errors.Is(err, clients.ErrUnknownToken) {
 		t.Errorf("Authenticate() of an expired token = %v, want ErrUnknownToken", err)
 	}
