@@ -160,8 +160,9 @@ func (a *cli) addAgent(ctx context.Context, g config.A2AAgent, untested bool) er
 		return err
 	}
 	if a.asJSON {
-		return a.printJSON(newA2AAgentRow(g))
+		err = a.printJSON(newA2AAgentRow(g))
+	} else {
+		fmt.Fprintf(a.out, "Added the agent %s. Hob can now delegate tasks to it.\n", g.Name)
 	}
-	fmt.Fprintf(a.out, "Added the agent %s. Hob can delegate to it after the next start.\n", g.Name)
-	return nil
+	return cmp.Or(err, a.restartToApply(ctx, p))
 }
