@@ -33,6 +33,10 @@ func (t *turn) composeAnswer(p plan) string {
 			parts = append(parts, p.lang.localResult(d, p))
 		case d.result.Error && strings.Contains(d.result.Text, severalMatch):
 			parts = append(parts, formatChoices(choicesIn(d.result.Text)))
+		case d.result.Error && d.name == "remember" && strings.Contains(d.result.Text, "did not ask to keep it"):
+			parts, p.say = append(parts, t.g.replyText("secret", "{kind}", "a secret")), ""
+		case d.result.Error && d.name == "undo" && len(p.calls) == 1 && recordKinds[stringOf(p.calls[0].args["id"])] && strings.Contains(d.result.Text, "not found"):
+			parts = append(parts, "I found no action about a "+stringOf(p.calls[0].args["id"])+" to undo, so I changed nothing.")
 		case d.result.Error:
 			parts = append(parts, formatFailure(d.result.Text))
 		case d.name == "undo" && len(p.then) > 0 && i < len(made)-1: // the next result replaces this one
@@ -59,6 +63,9 @@ func (t *turn) composeAnswer(p plan) string {
 	}
 	return strings.Join(parts, "\n\n")
 }
+
+// recordKinds are the kinds of records that "undo that last reminder" may name.
+var recordKinds = map[string]bool{"reminder": true, "task": true, "note": true, "expense": true, "habit": true, "fact": true, "goal": true, "watcher": true, "schedule": true}
 
 // unrecordedNote returns what an answer from stored records lacks: a recent statement that Hob did not record, or a
 // reminder that it only offered.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hob/autonomy/llm"
+	"hob/platform/text/lazyregexp"
 )
 
 func dayBuilders() map[string]builder {
@@ -131,6 +132,9 @@ func (p *pastCall) describeAction() string {
 }
 
 func tellTime(w *intentDraft) (plan, bool) {
+	if x, _ := w.g.talk.exchangeAgo(0); len(w.s.tokens) == 2 && w.s.firstWord(0) == "what" && slices.ContainsFunc(x.acts, pastCall.changesRecords) { // "what time", about the new record
+		return noPlan()
+	}
 	return planReply("It is " + w.s.now.Format("15:04") + " on " + dayInWords(w.s.now) + ".")
 }
 
@@ -140,7 +144,12 @@ func tellDate(w *intentDraft) (plan, bool) {
 	}
 	spans := w.allSpans()
 	if len(spans) == 0 {
-		return planReply("Today is " + dayInWords(w.s.now) + ".")
+		today := "Today is " + dayInWords(w.s.now) + "."
+		x, ok := w.g.talk.exchangeAgo(0)
+		if m := answeredDay.FindStringSubmatch(x.reply); ok && m != nil && len(x.acts) == 0 && !strings.Contains(today, m[2]) && !w.hasKeyword("today") { // "how long till 28 march", "what day of the week is it?"
+			today = m[2] + " is a " + m[1] + ". " + today
+		}
+		return planReply(today)
 	}
 	t, err := w.joinTimes(spans)
 	if err != nil || t.every != "" || t.vague || t.clock {
@@ -156,5 +165,8 @@ func tellDate(w *intentDraft) (plan, bool) {
 	}
 	return planReply(strings.ToUpper(t.phrase[:1]) + t.phrase[1:] + " is " + day + ".")
 }
+
+// answeredDay matches the end of an answer that names a day.
+var answeredDay = lazyregexp.New(`([A-Z][a-z]+day), (\d{1,2} [A-Z][a-z]+ \d{4})\.$`)
 
 func dayInWords(t time.Time) string { return t.Format("Monday, 2 January 2006") }

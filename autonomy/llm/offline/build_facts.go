@@ -356,6 +356,12 @@ func amendFact(w *intentDraft) (plan, bool) {
 		if role || about && len(list) == 1 && (list[0].Attr == say.Called || list[0].Attr == "name" || strings.Contains(fact, "'s ")) { // "she's 58" after her birthday
 			return w.asPersonStatement()
 		}
+		if !w.correctsFact(c.from) && (len(list) != 1 || !strings.ContainsAny(list[0].Value, "0123456789") || !strings.ContainsAny(value, "0123456789")) {
+			if about && len(list) == 1 && !list[0].Subject.Owner {
+				return w.asPersonStatement()
+			}
+			return noPlan()
+		}
 		if len(list) == 1 && (len(dateparse.Find(list[0].Value, w.s.now)) > 0) != (len(dateparse.Find(value, w.s.now)) > 0) {
 			return noPlan()
 		}
@@ -381,6 +387,14 @@ func amendFact(w *intentDraft) (plan, bool) {
 		return noPlan()
 	}
 	return stateAboutPerson(w)
+}
+
+// correctsFact reports whether a message says before its value that it corrects a fact: "no, it's Sue". "He's 30" after
+// "my brother is Tom" states a further one.
+func (w *intentDraft) correctsFact(from int) bool {
+	return w.hasSlot("oops") || w.s.hasWordOf(0, from, "correction-starts", "negations", "second-thoughts") || slices.ContainsFunc(w.s.tokens[:from], func(t token) bool {
+		return slices.Contains([]string{"now", "actually", "really", "meant", "mean", "should", "wrong", "was"}, t.norm)
+	}) || w.hasKeyword("instead") || w.hasKeyword("actually")
 }
 
 // statedFact returns the call of the conversation that stored a fact, or nil.

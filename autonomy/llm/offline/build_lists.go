@@ -366,7 +366,7 @@ func addMoreItems(w *intentDraft) (plan, bool) {
 // list.
 func takeItemsOff(w *intentDraft) (plan, bool) {
 	list := w.g.talk.openList()
-	if list == "" || !w.noLead() {
+	if list == "" || !w.noLead() || slices.ContainsFunc(w.listedGoods(), w.isNoGoods) {
 		return noPlan()
 	}
 	return planItems("complete_task", "task", list, w.listedGoods())
@@ -465,6 +465,12 @@ func showList(w *intentDraft) (plan, bool) {
 	}, call{"list_tasks", argsOf("project", list)})
 }
 
+// isNoGoods reports whether a text names people or a time instead of goods.
+func (w *intentDraft) isNoGoods(text string) bool {
+	words := strings.Fields(strings.ToLower(text))
+	return slices.ContainsFunc(words, func(f string) bool { return w.g.lex.containsWord("time-words", f) || f == "kids" || f == "children" })
+}
+
 func tickOff(w *intentDraft) (plan, bool) {
 	if !w.isNamedList() {
 		return noPlan()
@@ -476,6 +482,9 @@ func tickOff(w *intentDraft) (plan, bool) {
 		return noPlan()
 	}
 	items := append(w.itemsIn("item"), w.itemsIn("few_item")...)
+	if slices.ContainsFunc(items, w.isNoGoods) { // "got the kids this weekend"
+		return noPlan()
+	}
 	if len(items) == 0 {
 		return planQuestion("Which item on the "+w.listName()+"?", fillBetween("cross", "off my "+w.listName()))
 	}

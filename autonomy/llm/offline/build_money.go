@@ -92,7 +92,9 @@ func addExpense(w *intentDraft) (plan, bool) {
 		times = append(times[:len(times):len(times)], d.times...)
 		switch {
 		case name == "who":
-			b.vendor = bareName(d.text)
+			if b.vendor = bareName(d.text); slices.ContainsFunc(strings.Fields(strings.ToLower(b.vendor)), func(f string) bool { return w.g.lex.containsWord("bills", f) }) { // "paid rent 540"
+				b.category, b.vendor = b.vendor, ""
+			}
 		case name == "tail":
 			b.parseDetails("on " + d.text)
 		default:

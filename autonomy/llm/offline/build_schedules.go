@@ -138,6 +138,7 @@ func (w *intentDraft) cannotSchedule(d textDetails, action string) (plan, bool) 
 		action += " (" + hours.From.Format("15:04") + "–" + hours.To.Format("15:04") + ")"
 		times = " on " + hours.From.Format("2 January 2006") + " at " + hours.From.Format("15:04")
 	}
+	t, times = w.preferNoon(t, times)
 	p, _ := planQuestion("Should I remind you "+w.offeredTime(t, strings.TrimSpace(times))+" of "+quoteText(action)+"?",
 		func(answer string) (string, bool) {
 			return "remind me" + times + ` to "` + quoteFree(action) + `"`, w.g.isYes(answer, w.s.now)
@@ -174,6 +175,17 @@ func (w *intentDraft) offeredTime(t timing, phrase string) string {
 		return phrase
 	}
 	return dateparse.Format(t.at, w.s.now)
+}
+
+// preferNoon moves the time of an offer from midnight to noon of the same day if the message does not name the night:
+// "lunch with Mum at 12.30", said in the afternoon.
+func (w *intentDraft) preferNoon(t timing, phrase string) (timing, string) {
+	lower := strings.ToLower(phrase)
+	if t.every != "" || !t.clock || t.at.Hour() != 0 || strings.Contains(lower, "night") || strings.Contains(lower, "am") || strings.Contains(lower, "00") || strings.HasPrefix(strings.TrimSpace(lower), "in ") {
+		return t, phrase
+	}
+	t.at = t.at.Add(12 * time.Hour)
+	return t, " on " + t.at.Format("2 January 2006 at 15:04")
 }
 
 // isDoable reports whether a text can be an action or an event to remind of, unlike "they called" and
@@ -272,6 +284,7 @@ func offerEvent(w *intentDraft) (plan, bool) {
 		text += " (" + hours.From.Format("15:04") + "–" + hours.To.Format("15:04") + ")"
 		phrase = "on " + hours.From.Format("2 January 2006 at 15:04")
 	}
+	t, phrase = w.preferNoon(t, phrase)
 	p, _ := planQuestion("Should I remind you "+w.offeredTime(t, phrase)+" of "+quoteText(text)+"?", func(answer string) (string, bool) {
 		return "remind me " + phrase + ` to "` + quoteFree(text) + `"`, w.g.isYes(answer, w.s.now)
 	})

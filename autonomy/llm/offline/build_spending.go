@@ -15,6 +15,9 @@ func sumExpenses(w *intentDraft) (plan, bool) {
 	if !w.noLead() {
 		return noPlan()
 	}
+	if c, ok := w.captureOf("tail"); ok && w.s.firstWord(0) == "spent" && c.from < c.to && w.s.spanAt(c.from) == nil && !w.s.hasWordOf(c.from, c.from+1, "prepositions") { // "spent a tenner on tickets"
+		return noPlan()
+	}
 	args := map[string]any{}
 	for _, name := range []string{"period", "tail"} {
 		c, ok := w.captureOf(name)

@@ -348,7 +348,7 @@ func whichDone(w *intentDraft) (plan, bool) {
 
 func doneTask(w *intentDraft) (plan, bool) {
 	task := w.namedThing("task", "task", "todo", "to-do")
-	if w.isAsking() || w.g.lex.containsWord("partial-words", strings.ToLower(firstField(task))) {
+	if w.isAsking() || w.g.lex.containsWord("partial-words", strings.ToLower(firstField(task))) || task != "" && isDigit(task[0]) && w.hasKeyword("did") { // "i did 54 km"
 		return noPlan()
 	}
 	if c, ok := w.captureOf("task"); ok { // "finish the report by friday" is a task

@@ -377,7 +377,7 @@ func followText(w *intentDraft) (plan, bool) {
 		return noPlan()
 	}
 	text, ok := replaceTail(it.ref, fresh)
-	if !ok {
+	if !ok || len(strings.Fields(fresh)) == 1 && (w.g.lex.containsWord("task-verbs", strings.ToLower(fresh)) || w.g.lex.containsWord("person-heads", strings.ToLower(fresh))) { // "I meant text" after "call Tom"
 		return noPlan()
 	}
 	return w.updateText(it, text)

@@ -73,7 +73,17 @@ func (g *grammar) answerTo(q *question, text string, now time.Time) plan {
 // The complete text must be part of the answer.
 func (g *grammar) interpretAnswer(q *question, text string, now time.Time) plan {
 	text = g.replaceSame(q, text, now)
-	if m := halfAnswer.FindStringSubmatch(strings.ToLower(text)); m != nil && q != nil && q.complete != nil && g.code == "" { // "am i mean"
+	switch m := halfAnswer.FindStringSubmatch(strings.ToLower(text)); {
+	case m == nil || g.code != "":
+	case q != nil && q.offer != nil && len(q.offer.times) == 1:
+		if at, err := time.Parse(time.RFC3339, stringOf(q.offer.times[0]["at"])); err == nil && (strings.HasSuffix(m[1], "m") || at.In(now.Location()).Hour()%12 >= 4 && at.In(now.Location()).Hour()%12 < 10) { // "coffee at 10", "in the evening" is another time
+			half := "pm"
+			if m[1] == "am" || m[1] == "morning" {
+				half = "am"
+			}
+			text = "no, at " + at.In(now.Location()).Format("3:04") + half
+		}
+	case q != nil && q.complete != nil || q == nil && m[1] == "am": // "am i mean"
 		text = "in the " + cmp.Or(map[string]string{"am": "morning", "pm": "afternoon"}[m[1]], m[1])
 	}
 	if q == nil {

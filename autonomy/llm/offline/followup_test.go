@@ -136,7 +136,7 @@ func TestDialogue(t *testing.T) {
 		{"two words for two", "add red wine to my shopping list", `Added task "red wine", project shopping list.`, "not red wine, white wine", []string{`update_task{"task":"red wine","title":"white wine"}`}},
 		{"no comma between several words", "add red wine to my shopping list", `Added task "red wine", project shopping list.`, "not red wine white wine", nil},
 		{"a question is no item", "add milk to my shopping list", `Added task "milk", project shopping list.`, "and what time is it?", nil},
-		{"the time of a record", "remind me tomorrow at 6 to lock the shed", "OK", "what time will that be?", []string{`list_reminders{}`}},
+		{"the time of a record", "remind me tomorrow at 6pm to lock the shed", "OK", "what time will that be?", []string{`list_reminders{}`}},
 		{"no reference", "what reminders do I have?", "There are no reminders.", "delete it", nil},
 		{"two records", "list my tasks", "2 open tasks:\n- paint\n- dig", "delete it", nil},
 		{"a reaction", "add a task to buy blue paint", "OK", "sorry, my bad", nil},

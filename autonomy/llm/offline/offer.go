@@ -299,7 +299,7 @@ func (w *intentDraft) offeredShift() (time.Duration, bool) {
 // additional time.
 func (w *intentDraft) amendedTime(offered string) (t timing, more, ok bool) {
 	spans := w.s.allTimes()
-	if w.hasWord("both") || w.hasWord("all") { // more than the offer
+	if w.hasWord("both") || w.hasWord("all") || w.hasWord("second") || w.hasWord("first") || w.hasWord("third") { // more than the offer
 		return timing{}, false, false
 	}
 	inside := func(i int) bool {

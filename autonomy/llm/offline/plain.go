@@ -22,11 +22,23 @@ func (g *grammar) confirmUnlessPlain(q *question, p plan, text string, now time.
 		}
 		return p
 	}
+	if p.lang == nil {
+		d := planReview{g: g, s: g.parseSentence(text, now), p: p}
+		if say := d.correctFeast(); say != "" {
+			return plan{outcome: chat, say: say, intent: p.intent}
+		}
+		if d.plansPast() {
+			return plan{outcome: chat, say: g.replyText("statement"), intent: p.intent}
+		}
+		if slices.ContainsFunc(d.offeredCalls(), d.isUnreadable) {
+			return d.askForOne()
+		}
+	}
 	if p.outcome != act || !g.changesRecords(p) {
 		return p
 	}
 	if p.lang != nil {
-		return p.declineUnlessPlain(text)
+		return p.declineUnlessPlain(text, now)
 	}
 	d := planReview{g: g, s: g.parseSentence(text, now), p: p, lostClock: q != nil && strings.Contains(q.text, " can mean ")}
 	if d.isStatedPast() {
@@ -34,6 +46,12 @@ func (g *grammar) confirmUnlessPlain(q *question, p plan, text string, now time.
 	}
 	if d.firstSign() == "" {
 		return p
+	}
+	d.moveToNoon()
+	d.cleanTexts()
+	p = d.p
+	if slices.ContainsFunc(d.allCalls(), d.isUnreadable) {
+		return d.askForOne()
 	}
 	asked, ok := g.readBack(p, now)
 	if !ok && d.isFollowUp() && d.refersFar() {
@@ -43,15 +61,19 @@ func (g *grammar) confirmUnlessPlain(q *question, p plan, text string, now time.
 		return p
 	}
 	if p.question != nil || !ok || d.repeatsCall() {
-		asked, _ = planQuestion("I am not sure how to read all of that, so I changed nothing. Can you send one request at a time?", nil)
+		return d.askForOne()
 	}
 	asked.intent, asked.answered = p.intent, p.answered
 	return asked
 }
 
 // declineUnlessPlain declines a plan in another language if a text of a record shows that it contains more.
-func (p plan) declineUnlessPlain(text string) plan {
+func (p plan) declineUnlessPlain(text string, now time.Time) plan {
 	for _, c := range p.calls {
+		at, err := time.Parse(time.RFC3339, stringOf(c.args["at"]))
+		if c.name == "create_reminder" && err == nil && sameDay(at.In(now.Location()), now) && slices.ContainsFunc(strings.Fields(p.lang.lex.fold(text)), func(f string) bool { return p.lang.lex.containsWord("weekday", f) }) { // "el lunes a las 9", said on a Monday
+			return plan{outcome: unknown, say: p.lang.replyText("not-understood", "{words}", quoteText(text)), lang: p.lang}
+		}
 		for _, name := range freeArgs {
 			words := strings.Fields(p.lang.lex.fold(stringOf(c.args[name])))
 			if len(words) == 0 || c.name == "remember" || c.name == "create_note" {
@@ -87,6 +109,9 @@ type planReview struct {
 func (d *planReview) firstSign() string {
 	if sign := d.signOfGuess(); sign != "" {
 		return sign
+	}
+	if slices.ContainsFunc(d.allCalls(), d.isUnreadable) {
+		return "unreadable"
 	}
 	if sign := d.signInSentence(); sign != "" {
 		return sign
@@ -169,9 +194,11 @@ func (d *planReview) signInSentence() string {
 		return "evening"
 	case d.repeatsTexts():
 		return "parts"
+	case made > 0 && d.losesTopic():
+		return "about"
 	case made > 0 && (d.namesToday() || d.ignoresDay()):
 		return "day"
-	case d.lostClock && clocks == 0 && d.hasRule(), d.guessesNight():
+	case d.lostClock && clocks == 0 && d.hasRule(), d.guessesNight(), d.guessesHalf():
 		return "hour"
 	case words > maxPlain:
 		return "length"
@@ -202,7 +229,7 @@ func (d *planReview) movesFurther() bool {
 func (d *planReview) namesToday() bool {
 	return slices.ContainsFunc(d.s.allTimes(), func(sp *span) bool {
 		m := sp.match.Moment
-		return m != nil && sameDay(m.Time, d.s.now) && strings.Contains(strings.ToLower(sp.match.Text), strings.ToLower(d.s.now.Format("Mon"))) && !strings.Contains(strings.ToLower(sp.match.Text), "today")
+		return m != nil && sameDay(m.Time, d.s.now) && (strings.Contains(strings.ToLower(sp.match.Text), strings.ToLower(d.s.now.Format("Mon"))) || strings.Contains(sp.match.Text, ordinalForm(d.s.now.Day()))) && !strings.Contains(strings.ToLower(sp.match.Text), "today")
 	})
 }
 

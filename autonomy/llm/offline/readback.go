@@ -76,7 +76,15 @@ func describeCall(c call, now time.Time) (string, bool) {
 		case text != "":
 			return "change the reminder " + quoteText(arg("reminder")) + " to " + quoteText(text), true
 		case arg("shift") != "":
-			return "move the reminder " + quoteText(arg("reminder")) + " by " + arg("shift"), true
+			by, err := time.ParseDuration(arg("shift"))
+			if err != nil {
+				return "", false
+			}
+			way := " later"
+			if by < 0 {
+				way = " earlier"
+			}
+			return "move the reminder " + quoteText(arg("reminder")) + " " + spellDuration(by.Abs()) + way, true
 		}
 		return "", false
 	case "cancel_reminder":

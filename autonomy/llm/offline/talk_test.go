@@ -35,7 +35,7 @@ func TestDialogue_NamesTheRecord(t *testing.T) {
 		{"only a reference", "add milk, eggs and tea to my shopping list", "OK", "the first one too", nil},
 		{"up in the morning", "remind me at 5.45 to get up", "OK", "actually make it 5.30", []string{`update_reminder{"at":"05:30","reminder":"get up"}`}},
 		{"which list", "add revalidation paperwork to my list", "You have no tasks.", "to-do", []string{`create_task{"title":"revalidation paperwork"}`}},
-		{"no record for a further request", "remind me to call mum tomorrow at 6", "OK", "what about dad", nil},
+		{"no record for a further request", "remind me to call mum tomorrow at 6pm", "OK", "what about dad", nil},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {

@@ -25,10 +25,17 @@ func (g *grammar) planRequests(text string, now time.Time, depth int) plan {
 		return p
 	}
 	foreign, ok := g.planForeign(text, now)
-	if ok && foreign.outcome != unknown {
+	p := plan{}
+	few := ok && foreign.lang.countSignals(text)*6 < len(strings.Fields(text)) // "Note: Bethan is bringing the glue guns and I ..."
+	if few {
+		p = g.dropWithdrawn(g.planAll(text, now, 0), text)
+	}
+	if ok && foreign.outcome != unknown && p.outcome != act {
 		return foreign
 	}
-	p := g.dropWithdrawn(g.planAll(text, now, 0), text)
+	if !few {
+		p = g.dropWithdrawn(g.planAll(text, now, 0), text)
+	}
 	if ok && p.outcome != act && p.outcome != ask {
 		return foreign
 	}
