@@ -173,7 +173,15 @@ func TestReconcile_FollowsTheFolder(t *testing.T) {
 
 func (w *ingestFixture) listIDs() (out string) {
 	w.t.Helper()
-	failOnError(w.t, w.st.Reader(w.t.Context()).QueryRow(`SELECT group_concat(id) FROM (SELECT id FROM documents ORDER BY id)`).Scan(&out))
+	rows, err := w.st.Reader(w.t.Context()).Query(`SELECT id FROM documents ORDER BY id`)
+	failOnError(w.t, err)
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var id string
+		failOnError(w.t, rows.Scan(&id))
+		out += id + ","
+	}
+	failOnError(w.t, rows.Err())
 	return out
 }
 

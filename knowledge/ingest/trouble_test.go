@@ -11,6 +11,7 @@ import (
 	"hob/autonomy/api"
 	"hob/knowledge"
 	"hob/platform/store"
+	"hob/platform/store/storetest"
 	"hob/platform/text/document"
 	"hob/tools"
 )
@@ -93,7 +94,7 @@ func TestReconcile_RetriesAfterATemporaryError(t *testing.T) {
 		w := openFixture(t)
 		w.putFile("/f/a.txt", "The valve opens at three bar.")
 		failOnError(t, w.st.Write(t.Context(), func(tx *store.Tx) error {
-			_, err := tx.Exec(`CREATE TRIGGER full BEFORE INSERT ON doc_sources BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END`)
+			_, err := tx.Exec(`CREATE TRIGGER disk_full BEFORE INSERT ON doc_sources BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END`)
 			return err
 		}))
 		if _, err := w.l.Reconcile(t.Context(), Folder{Path: "/f"}, nil); err == nil || !strings.Contains(err.Error(), "disk is full") {
@@ -152,6 +153,7 @@ func addManyPaths(n *pendingPaths, count int) {
 
 // Scans over all files use the partial indexes.
 func TestQueries_UsePartialIndexes(t *testing.T) {
+	storetest.FileOnly(t, "EXPLAIN QUERY PLAN")
 	w := openFixture(t)
 	for query, index := range map[string]string{movedQuery: "doc_sources_digest", inQuery: "doc_sources_folder"} {
 		args := []any{[]byte("x"), "", "/f"}[:strings.Count(query, "?")]

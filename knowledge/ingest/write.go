@@ -146,7 +146,7 @@ func (w *sourceWriter) writeDocument(p *documentPlan) error {
 		title, author, tags := w.r.redactForgotten(d.Title), w.r.redactForgotten(d.Author), w.r.redactForgotten(strings.Join(w.in.Tags, "\n"))
 		_, err := tx.Exec(`INSERT INTO documents (id, src, part, kind, title, author, language, tags, at, chunks, provenance, added_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT (src, part) DO UPDATE SET kind = excluded.kind, title = excluded.title, author = excluded.author, language = excluded.language,
-				tags = CASE WHEN excluded.tags = '' THEN tags ELSE excluded.tags END, at = excluded.at, chunks = excluded.chunks, provenance = excluded.provenance`,
+				tags = CASE WHEN excluded.tags = '' THEN documents.tags ELSE excluded.tags END, at = excluded.at, chunks = excluded.chunks, provenance = excluded.provenance`,
 			p.id, w.src, d.Part, d.Kind, title, author, d.Language, tags, store.Millis(d.At), p.total, string(w.in.Provenance), store.Millis(w.in.Now))
 		return err
 	})
