@@ -130,7 +130,7 @@ func (r *recordText) signInShape() string {
 	if stray := r.strayWord(); stray != "" {
 		return "stray " + stray
 	}
-	if next := r.words[1].norm; r.isWord("articles", first) && (next == "a" || next == "half" || next == "quarter") { // "in an hour an a half pizza"
+	if next := r.words[1].norm; r.isWord("articles", first) && (slices.Contains([]string{"a", "half", "quarter", "fortnight"}, next) || r.isWord("typo-units", r.words[1])) || r.isWord("hesitations", first) && !r.isWord("task-verbs", first) { // "in an hour an a half pizza", "a fortnight that he comes", "er pick it up"
 		return "time"
 	}
 	if !(first.norm == "not" && r.words[1].norm == "to") && (r.isWord("prepositions", first) || r.isWord("joints", first) || r.isWord("loose-starts", first)) {

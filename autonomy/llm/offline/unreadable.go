@@ -134,7 +134,7 @@ func (d *planReview) guessesHalf() bool {
 	return slices.ContainsFunc(d.p.calls, func(c call) bool {
 		at, err := time.Parse(time.RFC3339, stringOf(c.args["at"]))
 		at = at.In(d.s.now.Location())
-		if c.name != "create_reminder" || err != nil || sameDay(at, d.s.now) || at.Hour() != 7 && at.Hour() != 18 || at.Minute()%30 > 0 {
+		if c.name != "create_reminder" || err != nil || sameDay(at, d.s.now) || at.Hour() != 18 && (at.Hour() != 7 || at.Minute()%30 > 0) {
 			return false
 		}
 		_, alarm := d.g.lex.meaningOf("plain-reminders", stringOf(c.args["text"]))
