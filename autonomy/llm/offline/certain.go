@@ -179,7 +179,9 @@ func (d *planReview) repeatsCall() bool {
 // guessesTimetable reports whether a reminder has the time of a timetable without its half of the day, which is read as
 // one in the afternoon: "take the train at 6 57".
 func (d *planReview) guessesTimetable() bool {
-	if d.p.answered || d.isFollowUp() || slices.ContainsFunc(d.s.allTimes(), func(sp *span) bool { return saysHalfOfDay(sp.match.Text) }) {
+	if d.p.answered || d.isFollowUp() || slices.ContainsFunc(d.s.allTimes(), func(sp *span) bool {
+		return saysHalfOfDay(sp.match.Text) || strings.HasPrefix(strings.ToLower(sp.match.Text), "in ") // "in 4 minutes", said at 16:20
+	}) {
 		return false
 	}
 	travels := slices.ContainsFunc(d.s.tokens, func(t token) bool { return d.isWord("timetables", t) })
