@@ -15,6 +15,9 @@ import (
 	"hob/platform/store/storetest"
 )
 
+// fleetLease is the lease of the instances. A shorter one would also end where a busy machine delays a renewal.
+const fleetLease = 5 * time.Second
+
 // fleetInstance is one process of a fleet that answers events.
 type fleetInstance struct {
 	name string
@@ -29,9 +32,9 @@ type fleetInstance struct {
 func openInstance(t testing.TB, url, name string) *fleetInstance {
 	t.Helper()
 	sets := []store.MigrationSet{lease.Migrations(), bus.Migrations()}
-	db, err := store.Open(t.Context(), t.TempDir()+"/hob.db", sets, store.Options{URL: url, Instance: name, Lease: 2 * time.Second})
+	db, err := store.Open(t.Context(), t.TempDir()+"/hob.db", sets, store.Options{URL: url, Instance: name, Lease: fleetLease})
 	failOnError(t, err)
-	m, err := lease.Open(t.Context(), lease.Options{Store: db, Shared: true, Instance: name, Home: name, Lease: 2 * time.Second})
+	m, err := lease.Open(t.Context(), lease.Options{Store: db, Shared: true, Instance: name, Home: name, Lease: fleetLease})
 	failOnError(t, err)
 	x := &fleetInstance{name: name, db: db, bus: bus.New(db, bus.Options{Lease: m}), m: m}
 	x.ctx, x.stop = context.WithCancel(context.WithoutCancel(t.Context()))
@@ -51,8 +54,8 @@ func (x *fleetInstance) answerEvents(rnd *rand.Rand) func(ctx context.Context) e
 			if err != nil || len(events) == 0 {
 				_ = sleepFor(ctx, 20*time.Millisecond)
 			}
-			if rnd.IntN(12) == 0 && len(events) > 0 {
-				time.Sleep(3 * time.Second) // does not end with ctx, as a suspended process does not
+			if rnd.IntN(24) == 0 && len(events) > 0 {
+				time.Sleep(fleetLease + time.Second) // does not end with ctx, as a suspended process does not
 			}
 			for _, e := range events {
 				err := x.db.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {

@@ -122,4 +122,27 @@ func TestShared_DefersStatements(t *testing.T) {
 			t.Errorf("rows %v, want %v", got, want)
 		}
 	})
+
+	t.Run("a lost connection is not taken for a missing row", func(t *testing.T) {
+		update := func(before func()) error {
+			return db.Write(t.Context(), func(tx *store.Tx) error {
+				before()
+				res, err := tx.Exec(`UPDATE t SET v = ? WHERE k = ?`, "z", 1)
+				if err != nil {
+					return err
+				}
+				if n, err := res.RowsAffected(); err != nil || n != 1 {
+					return errors.New("no such row")
+				}
+				return nil
+			})
+		}
+		failOnError(t, update(func() {})) // prepares the statement
+		err := update(func() {            // the writer holds the lock
+			failOnError(t, server.Exec(t.Context(), "deferred", "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND granted"))
+		})
+		if !errors.Is(err, store.ErrAway) {
+			t.Errorf("%v, want an outage", err)
+		}
+	})
 }

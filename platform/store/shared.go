@@ -455,6 +455,9 @@ func (s *Store) endSavepoint(ctx context.Context, j *writeJob, err error) (faile
 		if err == nil && j.panic == nil {
 			err = classifyError(c.SendDeferred(ctx))
 		}
+		if outage := c.TakeOutage(); outage != nil && !errors.Is(err, ErrAway) {
+			err = outage // the error of the closure is a consequence, such as "not found"
+		}
 		aborted, lost := c.Aborted()
 		if aborted && err == nil {
 			err = cmp.Or(j.tx.failed, errIgnored)

@@ -130,7 +130,8 @@ type Conn struct {
 	writing       bool
 	deferred      []*call
 	deferredBytes int
-	savepointDue  bool // NextSavepoint was called, and nothing has been sent since
+	savepointDue  bool  // NextSavepoint was called, and nothing has been sent since
+	outage        error // see TakeOutage
 }
 
 // maxPrepared is the largest number of prepared statements of a connection.

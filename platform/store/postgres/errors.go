@@ -107,7 +107,8 @@ func (c *Conn) classifyError(ctx context.Context, err error) error {
 		return err
 	}
 	if ok && !c.pg.IsClosed() { // the statement took too long, but the connection works
-		return fmt.Errorf("%w: %s", ErrAway, pe.Message)
+		c.outage = fmt.Errorf("%w: %s", ErrAway, pe.Message)
+		return c.outage
 	}
 	c.dead = true
 	if ctx.Err() != nil {
@@ -116,7 +117,8 @@ func (c *Conn) classifyError(ctx context.Context, err error) error {
 	if c.readOnly && !pgconn.Timeout(err) {
 		return driver.ErrBadConn
 	}
-	return fmt.Errorf("%w: connection lost: %w", ErrAway, lastError(err))
+	c.outage = fmt.Errorf("%w: connection lost: %w", ErrAway, lastError(err))
+	return c.outage
 }
 
 func isAwayCode(code string) bool {

@@ -47,7 +47,7 @@ func (c *Conn) BeginWrite(ctx context.Context, writer, token, fence string) (mig
 		"SELECT count(*) FROM migrations; ", lockWriters, token, writer)
 	c.changed, c.writing = map[string]bool{}, true
 	c.discardDeferred()
-	c.savepointDue = false
+	c.savepointDue, c.outage = false, nil
 	if fence != "" {
 		begin += fence + "; "
 	}
@@ -88,6 +88,14 @@ func (c *Conn) RollbackSavepoint(ctx context.Context) error {
 		return nil
 	}
 	return c.RunScript(ctx, "ROLLBACK TO j")
+}
+
+// TakeOutage returns the error of a statement that the server could not run since the last call, or nil. A caller
+// that ignored the error, for example of RowsAffected, took no row for an answer.
+func (c *Conn) TakeOutage() error {
+	err := c.outage
+	c.outage = nil
+	return err
 }
 
 // Aborted reports whether a statement of the transaction failed, without asking the server. It returns an
