@@ -21,7 +21,7 @@ func builderTable() map[string]builder {
 	all := map[string]builder{}
 	for _, part := range []map[string]builder{
 		taskBuilders(), reminderBuilders(), scheduleBuilders(), memoryBuilders(), noteBuilders(), moneyBuilders(),
-		healthBuilders(), fileBuilders(), watchBuilders(), intentBuilders(), goalBuilders(), whyBuilders(), accountBuilders(), desktopBuilders(), machineBuilders(), browserBuilders(), dayBuilders(), agendaBuilders(), bulkBuilders(), chatBuilders(), pickBuilders(), followBuilders(), everydayBuilders(), newsBuilders(), listBuilders(), figureBuilders(), commandBuilders(),
+		healthBuilders(), fileBuilders(), watchBuilders(), intentBuilders(), goalBuilders(), whyBuilders(), accountBuilders(), mailBuilders(), desktopBuilders(), machineBuilders(), browserBuilders(), dayBuilders(), agendaBuilders(), bulkBuilders(), chatBuilders(), pickBuilders(), followBuilders(), everydayBuilders(), newsBuilders(), listBuilders(), figureBuilders(), commandBuilders(),
 	} {
 		for name, b := range part {
 			all[name] = b
