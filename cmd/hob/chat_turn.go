@@ -77,40 +77,58 @@ func (t *turn) streamOnce(ctx context.Context, c *client, message web.Message) e
 
 // prepareRetry prepares for the events of a turn that a new daemon continues or repeats.
 func (t *turn) prepareRetry() {
-	t.cut, t.said = cmp.Or(t.said, t.cut), ""
+	if t.cut == "" {
+		t.cut, t.cutPart = t.said, t.part
+	}
+	t.said = ""
 }
 
-// addText shows a part of the answer, without the text that was printed before the daemon ended.
+// addText shows a part of the answer, without the text that was printed before the daemon ended: the new one
+// repeats all of it, or what followed the last tool call. Other text waits for the whole answer, because a chat
+// that connects during an answer does not receive its beginning.
 func (t *turn) addText(text string) {
 	t.said += text
-	rest, continues := strings.CutPrefix(t.said, t.cut)
-	switch {
-	case t.cut == "":
-		t.view.AddText(text)
-	case strings.HasPrefix(t.cut, t.said):
-	case continues:
-		t.cut = ""
-		t.view.AddText(rest)
-	default:
-		t.startAgain(t.said)
+	if t.cut == "" {
+		t.showText(text)
+		return
 	}
+	for _, shown := range []string{t.cut, t.cutPart} {
+		if rest, continues := strings.CutPrefix(t.said, shown); continues {
+			t.cut = ""
+			t.showText(rest)
+			return
+		}
+		if strings.HasPrefix(shown, t.said) {
+			return
+		}
+	}
+}
+
+func (t *turn) showText(text string) {
+	t.part += text
+	t.view.AddText(text)
 }
 
 // startAgain shows an answer that differs from the one that was cut off.
 func (t *turn) startAgain(text string) {
-	t.cut = ""
 	t.view.EndText()
 	t.view.AddText("(The answer was cut off and starts again.)\n\n" + text)
 }
 
 // endText completes the answer. answer is its last part, which is shown unless text was streamed.
 func (t *turn) endText(answer string) {
-	switch last := cmp.Or(t.said, answer); {
-	case t.cut != "" && !strings.HasSuffix(t.cut, last):
-		t.startAgain(last)
+	last := cmp.Or(answer, t.said)
+	rest, continues := strings.CutPrefix(last, t.cutPart)
+	switch {
 	case t.cut == "" && t.said == "":
 		t.view.AddText(answer)
+	case t.cut == "" || strings.HasSuffix(t.cut, last):
+	case continues:
+		t.view.AddText(rest)
+	default:
+		t.startAgain(last)
 	}
+	t.cut = ""
 	t.view.EndText()
 }
 
@@ -136,7 +154,9 @@ type turn struct {
 	settled    func()
 	view       chatui.Turn
 	said       string // the text of this attempt
-	cut        string // the text that is shown from the attempt before it, until the new text differs
+	part       string // the text that is shown since the last tool call
+	cut        string // the text that is shown from the attempt before it, until the new text continues it
+	cutPart    string // the end of cut that followed the last tool call
 	stored     bool   // the daemon has the message
 	progressed bool   // the last stream had events
 	ended      bool   // nothing follows
@@ -149,6 +169,7 @@ func (t *turn) handleEvent(d apiclient.TurnEvent) {
 	case "content_delta":
 		t.addText(d.Text)
 	case "tool_call_start":
+		t.part = ""
 		t.view.StartTool(d.ID, d.Name)
 	case "tool_call_delta":
 		t.view.AddArguments(d.ID, d.Arguments)
