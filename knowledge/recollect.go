@@ -189,9 +189,16 @@ func (b *Base) recollectRows(ctx context.Context, q store.Querier, r RecollectRe
 	}
 	a.Hits = append(a.Hits, direct...)
 	share := map[int64]float64{}
+	var facts []Hit // also those that the context contains
 	for _, h := range a.Hits {
 		same := func(x Hit) bool { return x.Text == h.Text && x.Title == h.Title }
-		if part, ok := h.mayRecollect(words, has[h.N], need); ok && !(need.order && h.isSameOrder(topics)) && !slices.ContainsFunc(out, same) && !(r.Seen != nil && r.Seen(h)) {
+		if part, ok := h.mayRecollect(words, has[h.N], need); ok && !(need.order && h.isSameOrder(topics)) && !slices.ContainsFunc(out, same) {
+			if h.Kind == KindFact {
+				facts = append(facts, h)
+			}
+			if r.Seen != nil && r.Seen(h) {
+				continue
+			}
 			share[h.N] = part
 			out = append(out, h)
 		}
@@ -200,8 +207,7 @@ func (b *Base) recollectRows(ctx context.Context, q store.Querier, r RecollectRe
 	sorting.StableByFunc(out, func(x, y Hit) int {
 		return cmp.Or(cmp.Compare(named(y), named(x)), cmp.Compare(share[y.N], share[x.N]))
 	})
-	facts := slices.DeleteFunc(slices.Clone(out), func(h Hit) bool { return h.Kind != KindFact })
-	out = slices.DeleteFunc(out, func(h Hit) bool { // drop the message that stated a fact among the hits
+	out = slices.DeleteFunc(out, func(h Hit) bool { // drop the message that stated one of the facts
 		return h.Kind == KindTurn && slices.ContainsFunc(facts, func(f Hit) bool { return strings.Contains(h.Text, f.Text) })
 	})
 	out, _ = readableHits(r.Viewer, out, r.Rows)

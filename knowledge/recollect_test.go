@@ -233,3 +233,30 @@ func TestRecollect_OmitsRepeatedOrders(t *testing.T) {
 		}
 	}
 }
+
+// The message that stated a fact adds nothing to the fact, also if the conversation contains the fact already.
+func TestRecollect_OmitsTheMessageThatStatedAFact(t *testing.T) {
+	b, st := openBase(t)
+	const fact = "my sister's birthday is on 3 May"
+	writeTx(t, st, func(tx *store.Tx) error {
+		if _, err := b.RememberTx(tx, Fact{Text: fact, Provenance: provenance.Owner}); err != nil {
+			return err
+		}
+		return b.IndexTx(tx, Doc{Kind: KindTurn, Ref: "m1", Text: "remember that " + fact, Speaker: ByOwner, Provenance: provenance.Owner})
+	})
+	for _, seen := range []bool{false, true} {
+		found, err := b.Recollect(t.Context(), st.Reader(t.Context()), RecollectRequest{
+			Text: "what about my sister's birthday", Rows: 5, Seen: func(h Hit) bool { return seen && h.Text == fact },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, h := range found.Hits {
+			got = append(got, h.Text)
+		}
+		if want := []string{fact}; seen && len(got) != 0 || !seen && !cmp.Equal(got, want) {
+			t.Errorf("with the fact in the context %v: %q", seen, got)
+		}
+	}
+}
