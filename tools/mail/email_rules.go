@@ -116,7 +116,7 @@ func (d Deps) createEmailRule() tools.Tool {
 					return tools.Result{}, tools.Quoting(tools.Errorf(tools.Conflict, "this rule exists: %s (%s)", tools.Clean(x.describeRule()), x.ID), x.Provenance)
 				}
 			}
-			if err := insertRule(tx, r); err != nil {
+			if _, err := insertRule(tx, r); err != nil {
 				return tools.Result{}, err
 			}
 			d.Rules.announceAfterCommit(tx)
@@ -252,7 +252,9 @@ func (d Deps) removeEmailRule() tools.Tool {
 			if err != nil {
 				return "", err
 			}
-			if err := insertRule(tx, r); err != nil {
+			if added, err := insertRule(tx, r); err != nil {
+				return "", err
+			} else if !added {
 				return "", tools.Errorf(tools.Conflict, "the rule exists again")
 			}
 			d.Rules.announceAfterCommit(tx)

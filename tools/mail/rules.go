@@ -188,13 +188,15 @@ func queryRules(q store.Querier) (out []mailRule, err error) {
 	return out, rows.Err()
 }
 
-func insertRule(tx *store.Tx, r mailRule) error {
-	_, err := tx.Exec(`INSERT INTO mail_rules (`+ruleColumns+`) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)`, r.ID, r.Account, r.From, r.Subject, r.List, r.Action, r.Folder,
+// insertRule saves a rule. It reports whether there was none with this id.
+func insertRule(tx *store.Tx, r mailRule) (added bool, err error) {
+	res, err := tx.Exec(`INSERT INTO mail_rules (`+ruleColumns+`) VALUES (?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING`, r.ID, r.Account, r.From, r.Subject, r.List, r.Action, r.Folder,
 		r.Applied, store.Millis(r.AppliedAt), r.Error, string(r.Provenance), store.Millis(r.CreatedAt))
 	if err != nil {
-		return fmt.Errorf("mail: save rule: %w", err)
+		return false, fmt.Errorf("mail: save rule: %w", err)
 	}
-	return nil
+	n, err := res.RowsAffected()
+	return n > 0, err
 }
 
 // deleteRule deletes a rule. found is false if it does not exist.

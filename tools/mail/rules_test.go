@@ -196,6 +196,9 @@ func TestRules_ActOnArrivingEmails(t *testing.T) {
 	if _, err := f.undoCall("remove_email_rule", removed); err != nil {
 		t.Error(err)
 	}
+	if _, err := f.undoCall("remove_email_rule", removed); tools.CodeOf(err) != tools.Conflict {
+		t.Errorf("restored twice: %v", err)
+	}
 	f.deliverMail("Shop <news@shop.example>", "with the rule again", "Message-ID: <s5@x>")
 	f.awaitSubjects("Archive", "with the rule again", "third", "while Hob was off")
 	f.awaitSubjects("", "Hello again", "invoice without a rule", "new sale", "Patch", "Hello", "other sale", "old sale")

@@ -40,8 +40,10 @@ func Dump(t *testing.T, st *store.Store, ignore ...string) map[string][]string {
 }
 
 // bookkeepingTables returns the tables that an undo does not restore: tables that record changes of
-// other tables, and tables that cache public data from the network.
-func bookkeepingTables() []string { return []string{"migrations", "doc_changes", "currency_rates"} }
+// other tables, the commits of PostgreSQL, and tables that cache public data from the network.
+func bookkeepingTables() []string {
+	return []string{"migrations", "doc_changes", "currency_rates", "store_writers"}
+}
 
 func queryColumn(t *testing.T, st *store.Store, query string) []string {
 	t.Helper()
