@@ -156,6 +156,9 @@ func tellDate(w *intentDraft) (plan, bool) {
 		return noPlan()
 	}
 	day := dayInWords(t.at)
+	if w.hasSlot("time_span") && !spanOfDays.MatchString(t.phrase) { // "what is Diwali"
+		return noPlan()
+	}
 	if want := w.slotNorm("weekday"); want != "" {
 		is := "No, "
 		if strings.EqualFold(t.at.Weekday().String(), want) {
@@ -168,5 +171,8 @@ func tellDate(w *intentDraft) (plan, bool) {
 
 // answeredDay matches the end of an answer that names a day.
 var answeredDay = lazyregexp.New(`([A-Z][a-z]+day), (\d{1,2} [A-Z][a-z]+ \d{4})\.$`)
+
+// spanOfDays matches a day that is counted from another one.
+var spanOfDays = lazyregexp.New(`(?i)(?:day|week|month|year)s? (?:from|after|before|ago|later|hence)`)
 
 func dayInWords(t time.Time) string { return t.Format("Monday, 2 January 2006") }

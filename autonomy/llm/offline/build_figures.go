@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"hob/platform/text/dateparse"
+	"hob/platform/text/lazyregexp"
 )
 
 func figureBuilders() map[string]builder {
@@ -28,6 +30,7 @@ func figureBuilders() map[string]builder {
 		"figure.holiday":  tellHoliday,
 		"figure.rest":     tellRest,
 		"figure.each":     tellEach,
+		"figure.rate":     tellRate,
 		"figure.week":     tellWeek,
 		"figure.leap":     tellLeap,
 		"figure.clocks":   tellClockChange,
@@ -60,6 +63,10 @@ func tellSum(w *intentDraft) (plan, bool) {
 		return noPlan() // "12/11" and "2020-2025" may be dates
 	}
 	v, ok := p.evaluateSum()
+	if !ok && (c.from > 0 || strings.Contains(text, "%")) {
+		p = sumParser{words: w.g.dropLabels(p.words)}
+		v, ok = p.evaluateSum()
+	}
 	if !ok {
 		return noPlan()
 	}
@@ -203,24 +210,8 @@ func tellUnits(w *intentDraft) (plan, bool) {
 	if !w.noLead() {
 		return noPlan()
 	}
-	from := strings.ToLower(strings.TrimSpace(w.slotString("from")))
-	end := 0
-	for end < len(from) && (isDigit(from[end]) || end > 0 && strings.ContainsRune(".,", rune(from[end])) || end == 0 && from[0] == '-') {
-		end++
-	}
-	figure, name := from[:end], strings.TrimSpace(from[end:])
-	sign := 1.0
-	if f, ok := strings.CutPrefix(figure, "-"); ok {
-		figure, sign = f, -1
-	}
-	if figure == "" {
-		figure, name, _ = strings.Cut(from, " ")
-		if m, ok := w.g.lex.meaningOf("numbers", figure); ok {
-			figure = m
-		}
-	}
-	v, ok := parseFigure(figure)
-	a, okA := w.g.findUnit(name)
+	v, a, name, ok := w.g.parseMeasure(w.slotString("from"))
+	okA := a.name != ""
 	b, okB := w.g.findUnit(w.slotString("few_unit"))
 	if ok && !okA { // "5 feet 11 inches"
 		v, a, okA = w.g.addSmallerUnit(v, name)
@@ -234,13 +225,63 @@ func tellUnits(w *intentDraft) (plan, bool) {
 	if a.dimension != b.dimension {
 		return planReply("I cannot convert " + a.name + " to " + b.name + ".")
 	}
-	v *= sign
 	result := ((v*a.factor + a.offset) - b.offset) / b.factor
 	digits := 2
 	if r := math.Abs(result); r > 0 && r < 1 {
 		digits = 2 + int(math.Ceil(-math.Log10(r)))
 	}
 	return planReply(fmt.Sprintf("%s %s = %s %s", formatFigure(v, 6), a.name, formatFigure(result, min(digits, 12)), b.name))
+}
+
+// parseMeasure parses a measure such as "5 miles", "half a gallon" or "12 ounces of flour". The unit has no name if it is
+// unknown, name is its text. ok is false if the text does not begin with a figure.
+func (g *grammar) parseMeasure(text string) (v float64, u unit, name string, ok bool) {
+	text = strings.ToLower(strings.TrimSpace(text))
+	sign := 1.0
+	if rest, negative := strings.CutPrefix(text, "-"); negative {
+		text, sign = rest, -1
+	}
+	if m := fractionForm.FindStringSubmatch(text); m != nil { // "half a gallon", "three quarters of a pint", "1 1/2 cups"
+		whole, _ := parseFigure(m[1])
+		part, known := g.lex.meaningOf("measure-parts", strings.Join(strings.Fields(m[2]), " "))
+		if f, digits := parseShare(cmp.Or(part, m[2])); known || digits {
+			v, ok, name = whole+f, true, strings.TrimSpace(text[len(m[0]):])
+		}
+	}
+	if !ok {
+		end := 0
+		for end < len(text) && (isDigit(text[end]) || end > 0 && strings.ContainsRune(".,", rune(text[end]))) {
+			end++
+		}
+		figure := text[:end]
+		if name = strings.TrimSpace(text[end:]); figure == "" {
+			figure, name, _ = strings.Cut(text, " ")
+			if m, number := g.lex.meaningOf("numbers", figure); number {
+				figure = m
+			}
+			if half, tail := strings.CutPrefix(name, "and a half "); tail {
+				figure, name = figure+".5", half
+			}
+		}
+		v, ok = parseFigure(figure)
+	}
+	if u, _ = g.findUnit(name); u.name == "" {
+		if head, _, of := strings.Cut(name, " of "); of {
+			u, _ = g.findUnit(head)
+		}
+	}
+	return sign * v, u, name, ok
+}
+
+// fractionForm matches a fraction before a unit, with a whole number before it.
+var fractionForm = lazyregexp.New(`^(?:(\d+) (?:and )?)?(\d+/\d+|½|¼|¾|a half|half|a quarter|a third|(?:three|two|one)[ -](?:quarters?|thirds?)) ?(?:of )?(?:an? )?`)
+
+// parseShare parses a fraction such as "3/4".
+func parseShare(s string) (float64, bool) {
+	over, under, ok := strings.Cut(s, "/")
+	a, okA := parseFigure(over)
+	b, okB := parseFigure(under)
+	return a / b, ok && okA && okB && b != 0
 }
 
 // addSmallerUnit parses the rest of a measure in two units, as in "feet 11 inches" or "feet 11".

@@ -54,6 +54,7 @@ type grammar struct {
 	after        []node    // polite phrases allowed at the end
 	ending       []node    // phrases allowed at the end of a question
 	asking       []node    // polite phrases allowed at the end of a request that began politely
+	inquiry      []node    // phrases before an indirect question
 	remarks      []node    // phrases at the end of a statement that are not part of it
 	edges        []*intent // phrases that may be at the start or end of free text
 

@@ -228,6 +228,8 @@ func (l *loader) parseInside(line string) error {
 		l.g.ending = append(l.g.ending, n)
 	case "polite.asking":
 		l.g.asking = append(l.g.asking, n)
+	case "polite.inquiry":
+		l.g.inquiry = append(l.g.inquiry, n)
 	case "polite.statement":
 		l.g.remarks = append(l.g.remarks, n)
 	default:

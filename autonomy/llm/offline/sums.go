@@ -2,8 +2,10 @@ package offline
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"hob/platform/text/lazyregexp"
 )
@@ -104,6 +106,48 @@ func (g *grammar) dropUnit(words []string) []string {
 		return words
 	}
 	return out
+}
+
+// maxLabel is the maximum number of words in a label.
+const maxLabel = 3
+
+// dropLabels removes the words after the figures of a sum that say what they are: "2846 less 1150 mortgage less 95 tax".
+// Units are no labels, except for one in a product.
+func (g *grammar) dropLabels(words []string) []string {
+	var out []string
+	units := 0
+	for _, w := range words {
+		if _, ok := g.findUnit(w); ok && isLabelWord(w) {
+			units++
+		}
+	}
+	if units > 1 || units > 0 && (slices.Contains(words, "+") || slices.Contains(words, "-") || slices.Contains(words, "less")) {
+		return words
+	}
+	for i := 0; i < len(words); i++ {
+		n := i
+		for n < len(words) && isLabelWord(words[n]) && words[n] != "less" && !g.lex.containsWord("no-labels", words[n]) {
+			n++
+		}
+		last := ""
+		if len(out) > 0 {
+			last = out[len(out)-1]
+		}
+		switch ends := n == len(words) || strings.Contains("+-*/", words[n]) || words[n] == "less"; {
+		case n > i && n-i <= maxLabel && ends && (parsesAsFigure(last) || last == "%"):
+			i = n - 1
+		case words[i] == "less" && i > 0:
+			out = append(out, "-")
+		default:
+			out = append(out, words[i])
+		}
+	}
+	return out
+}
+
+// isLabelWord reports whether a word of a sum is no figure and no operator.
+func isLabelWord(s string) bool {
+	return len(s) > 1 && strings.IndexFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && r != '\'' && r != '’' && r != '.' }) < 0
 }
 
 // sumParser evaluates a sum: terms of factors of powers.

@@ -74,6 +74,9 @@ func (g *grammar) dropWithdrawn(p plan, text string) plan {
 // planAll interprets text in the language of the grammar.
 func (g *grammar) planAll(text string, now time.Time, depth int) plan {
 	s := g.parseSentence(text, now)
+	if p, ok := g.planReworded(s, depth); ok {
+		return p
+	}
 	whole := g.planSingle(s, depth, true)
 	if whole.intent == nil || whole.intent.rank < 0 {
 		if part, ok := g.withoutEnding(s); ok {
