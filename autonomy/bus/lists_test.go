@@ -46,6 +46,35 @@ func TestLists(t *testing.T) {
 	}
 }
 
+// A message may contain what PostgreSQL cannot store: a NUL, half of a surrogate pair, and bytes that are no UTF-8.
+func TestOwner_IsFoundAfterUnstorableText(t *testing.T) {
+	f := newBus(t)
+	for _, from := range []provenance.Source{provenance.Owner, provenance.Outside} {
+		f.putEvent(bus.Event{
+			Source: "web", Session: "web:1", Channel: "web", Chat: "1", Sender: "ada", Provenance: from,
+			Payload: []byte(`{"text":"\u0000\u0000 \\u0000 \\\u0000 \ud800 \udc00\ud83d\ude00","name":"Zoë"}`),
+		})
+		f.putEvent(bus.Event{
+			Source: "web", Session: "web:1", Channel: "web", Chat: "1", Sender: "ada", Provenance: from,
+			Payload: []byte("{\"text\":\"\xff\xe2\x82 \xed\xa0\x80 \xf0\x9f\x98\x80\",\"name\":\"Zoë\"}"),
+		})
+	}
+	session, _, _, _, err := f.Owner.LastPrivateChat(t.Context())
+	if err != nil || session != "web:1" {
+		t.Errorf("last private chat = %q, %v", session, err)
+	}
+	if chat, err := bus.OwnerChat(f.store.Reader(t.Context()), "web"); err != nil || chat != "1" {
+		t.Errorf("chat = %q, %v", chat, err)
+	}
+	if private, err := bus.IsPrivate(f.store.Reader(t.Context()), "web:1"); err != nil || private {
+		t.Errorf("private = %t, %v", private, err)
+	}
+	all, err := bus.Senders(f.store.Reader(t.Context()))
+	if err != nil || len(all) != 1 || all[0].Name != "Zoë" {
+		t.Errorf("senders = %+v, %v", all, err)
+	}
+}
+
 func TestDeliveryLists(t *testing.T) {
 	f := newBus(t)
 	for i := range 4 {

@@ -153,7 +153,7 @@ func openShared(ctx context.Context, path string, sets []MigrationSet, opt Optio
 		opt.Lease = DefaultLease
 	}
 	opt.Lease = max(opt.Lease, minLease)
-	sets = append([]MigrationSet{{Owner: "postgres", Steps: []string{""}}}, sets...)
+	sets = append([]MigrationSet{{Owner: "postgres", Steps: make([]string, len(postgres.Migrations()))}}, sets...) // migrateShared runs them
 	p := &shared{writer: rand.Text(), name: serverName(opt.URL), lease: opt.Lease, done: make(chan struct{})}
 	for _, set := range sets {
 		p.known += int64(len(set.Steps))

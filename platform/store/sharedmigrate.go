@@ -41,9 +41,12 @@ func (s *Store) migrateShared(ctx context.Context, sets []MigrationSet, copying 
 	if err := checkNewerSchema(s.shared.name, have, sets); err != nil {
 		return err
 	}
-	if have["postgres"] == 0 {
-		if err := s.onWriter(func(c *postgres.Conn) error { return c.RunScript(ctx, postgres.Functions) }); err != nil {
-			return fail(fmt.Errorf("define the functions: %w", err))
+	for v, script := range postgres.Migrations() {
+		if v < have["postgres"] {
+			continue
+		}
+		if err := s.onWriter(func(c *postgres.Conn) error { return c.RunScript(ctx, script) }); err != nil {
+			return fail(fmt.Errorf("define the functions %d: %w", v+1, err))
 		}
 	}
 	rows := map[string]int64{}

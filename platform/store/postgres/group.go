@@ -12,10 +12,14 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Functions is the migration that defines what the translated statements use.
-//
 //go:embed functions.sql
-var Functions string
+var functions string
+
+//go:embed texts.sql
+var textFunctions string
+
+// Migrations returns the migrations that define what the translated statements use, in the dialect of PostgreSQL.
+func Migrations() []string { return []string{functions, textFunctions} }
 
 // lockWriters waits until no other instance writes. The server releases the lock at the end of the
 // transaction, or with a connection that it gave up.
