@@ -83,3 +83,11 @@ func flattenLists(m map[string][]string) (out []string) {
 	}
 	return out
 }
+
+// A name that nobody has is no error.
+func TestAliases_OfUnknownNameAreNone(t *testing.T) {
+	h := openGraph(t)
+	if names, err := h.g.Aliases(h.st.Reader(t.Context()), "Nobody"); err != nil || len(names) > 0 {
+		t.Errorf("Aliases = %q, %v", names, err)
+	}
+}

@@ -42,3 +42,27 @@ func TestTexts_UnstorableInPostgreSQL(t *testing.T) {
 		}
 	}
 }
+
+// json_each has the same rows in both databases.
+func TestJSONEach_OfAnyValue(t *testing.T) {
+	server := storetest.NewServer(t)
+	file, err := store.Open(t.Context(), tempPath(t), nil, store.Options{})
+	failOnError(t, err)
+	t.Cleanup(func() { failOnError(t, file.Close()) })
+	for _, db := range []*store.Store{openShared(t, server.URL("postgres")), file} {
+		for doc, want := range map[string]string{`["a",null,2]`: "a,,2", `[]`: "", `null`: "", `"x"`: "x", `7`: "7"} {
+			for query, arg := range map[string]string{`json_each(?)`: doc, `json_each(?, '$.list')`: `{"list":` + doc + `}`} {
+				var got string
+				var n int
+				failOnError(t, db.Reader(t.Context()).QueryRow(`SELECT coalesce(group_concat(coalesce(value, ''), ','), ''), count(*) FROM `+query, arg).Scan(&got, &n))
+				if got != want || n == 0 != (doc == "[]") {
+					t.Errorf("%s of %s = %q in %d rows, want %q", query, arg, got, n, want)
+				}
+			}
+		}
+		var n int
+		if failOnError(t, db.Reader(t.Context()).QueryRow(`SELECT count(*) FROM json_each('{}', '$.list')`).Scan(&n)); n != 0 {
+			t.Errorf("%d rows without a list", n)
+		}
+	}
+}

@@ -8,10 +8,13 @@ CREATE OR REPLACE FUNCTION sqlite_json_text(doc TEXT, path TEXT) RETURNS TEXT LA
 		FROM (SELECT sqlite_json(doc) #> sqlite_json_path(path) AS v) x $$;
 CREATE OR REPLACE FUNCTION sqlite_json_value(doc TEXT, path TEXT) RETURNS TEXT LANGUAGE sql IMMUTABLE AS
 	'SELECT (sqlite_json(doc) #> sqlite_json_path(path))::text';
+-- json_each returns the elements of an array, or the only value of a null, a text or a number, and no row without a value.
+CREATE FUNCTION sqlite_json_rows(v json) RETURNS TABLE (key BIGINT, value TEXT) LANGUAGE sql IMMUTABLE AS
+	$$ SELECT n - 1, x #>> '{}' FROM json_array_elements(CASE WHEN json_typeof(v) NOT IN ('array', 'object') THEN json_build_array(v) ELSE v END) WITH ORDINALITY AS e(x, n) $$;
 CREATE OR REPLACE FUNCTION json_each(doc TEXT) RETURNS TABLE (key BIGINT, value TEXT) LANGUAGE sql IMMUTABLE AS
-	$$ SELECT n - 1, v #>> '{}' FROM json_array_elements(sqlite_json(doc)) WITH ORDINALITY AS e(v, n) $$;
+	'SELECT * FROM sqlite_json_rows(sqlite_json(doc))';
 CREATE OR REPLACE FUNCTION json_each(doc TEXT, path TEXT) RETURNS TABLE (key BIGINT, value TEXT) LANGUAGE sql IMMUTABLE AS
-	$$ SELECT n - 1, v #>> '{}' FROM json_array_elements(sqlite_json(doc) #> sqlite_json_path(path)) WITH ORDINALITY AS e(v, n) $$;
+	'SELECT * FROM sqlite_json_rows(sqlite_json(doc) #> sqlite_json_path(path))';
 
 -- The first group of the pattern is a character of UTF-8 in hexadecimal.
 CREATE FUNCTION sqlite_valid_text(x BYTEA) RETURNS TEXT LANGUAGE sql IMMUTABLE AS
