@@ -40,6 +40,9 @@ type Examiner interface {
 
 // Backup implements api.Management.
 func (sv *Service) Backup(ctx context.Context) (api.Backup, error) {
+	if sv.o.Store.IsShared() { // the home may still contain a file from before the data moved
+		return api.Backup{}, fmt.Errorf("%w: create backup: %w", api.ErrConflict, store.ErrNoFile)
+	}
 	var s snapshot.Snapshot
 	err := sv.o.Store.HoldingBackups(func() (err error) {
 		if s, err = snapshot.Create(ctx, snapshot.Options{Paths: sv.o.Paths, Version: sv.o.Version, Reason: snapshot.Manual}); err != nil {

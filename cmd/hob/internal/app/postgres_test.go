@@ -1,7 +1,10 @@
 package app
 
 import (
+	"fmt"
+	"net/http"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -40,5 +43,16 @@ func TestMigrations_MakeTheSameTablesOnPostgreSQL(t *testing.T) {
 	}
 	if len(want) < 500 {
 		t.Errorf("%d columns, want at least 500", len(want))
+	}
+}
+
+// A home whose data is on a server may still have the file from before, which is no backup of that data.
+func TestBackup_IsRefusedOnPostgreSQL(t *testing.T) {
+	h := openDaemon(t, fmt.Sprintf("[store]\nurl = %q\n", storetest.NewServer(t).URL("postgres")))
+	old, err := store.Open(t.Context(), h.d.opt.Paths.Database(), Migrations(), store.Options{})
+	failOnError(t, err)
+	failOnError(t, old.Close())
+	if code, body := h.callAPI(http.MethodPost, "/api/v1/manage/backup", struct{}{}); code != http.StatusConflict || !strings.Contains(string(body), "the data is in PostgreSQL") {
+		t.Errorf("backup = %d %s", code, body)
 	}
 }
