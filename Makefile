@@ -70,9 +70,10 @@ test-virtual: test-postgres
 	$(if $(RACE),$(PLAIN) -p 1 -run 'TestScenarios|TestFaults|TestGoldenRequests|TestMessageFlow|TestPromptCost|TestVirtualYear' ./cmd/hob/internal/app ./watchers)
 	$(PLAIN) -tags rego ./autonomy/guard/rules
 
-# The tables with the richest SQL. All packages: HOB_TEST_STORE=postgres go test ./autonomy/... ./knowledge/...
+# The tables with the richest SQL; a test in app compiles all other statements. All packages: HOB_TEST_STORE=postgres go test -short
+# ./autonomy/... ./channels/... ./cmd/hob/internal/app ./cmd/hob/internal/redteam ./knowledge/... ./tools/... ./watchers/...
 test-postgres:
-	$(if $(shell command -v initdb || ls /usr/lib/postgresql/*/bin/initdb 2>/dev/null),HOB_TEST_STORE=postgres $(PLAIN) -short $(patsubst %,./autonomy/%,bus dispatch undo usage guard/pairing),@echo "No PostgreSQL: its tests are skipped.")
+	$(if $(shell command -v initdb || ls /usr/lib/postgresql/*/bin/initdb 2>/dev/null),HOB_TEST_STORE=postgres $(PLAIN) -short ./knowledge/graph $(patsubst %,./autonomy/%,bus dispatch undo usage guard/pairing),@echo "No PostgreSQL: its tests are skipped.")
 
 test-long: ## the whole adversary, 500 kills, years, long fuzzing; writes docs/reports (PARTS="crash fuzz" chooses)
 	@sh .ci/long

@@ -52,6 +52,7 @@ func newFixture(t *testing.T) *fixture {
 	var err error
 	f.st, err = storetest.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), append(knowledge.Migrations(), bus.Migrations(), guard.Migrations(), learn.Migrations(), Migrations()), store.Options{})
 	failOnError(t, err)
+	t.Cleanup(func() { failOnError(t, f.st.Close()) })
 	f.base, err = knowledge.New(f.st, knowledge.Options{FactsChanged: func() { f.Wake() }})
 	failOnError(t, err)
 	b := bus.New(f.st, bus.Options{})

@@ -32,6 +32,20 @@ func Open(ctx context.Context, path string, sets []store.MigrationSet, opt store
 	return store.Open(ctx, path, sets, opt)
 }
 
+// URL returns the address of the database that Open would open at path, for code that opens its store itself, or ""
+// if the tests use files.
+func URL(t testing.TB, path string, sets []store.MigrationSet) string {
+	t.Helper()
+	if !OnServer() {
+		return ""
+	}
+	url, err := databases.ensureDatabase(context.WithoutCancel(t.Context()), path, sets)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return url
+}
+
 // OnServer reports whether the tests run on PostgreSQL.
 func OnServer() bool { return os.Getenv(Variable) != "" }
 

@@ -3,8 +3,10 @@ package app
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"net/http"
@@ -209,7 +211,11 @@ func TestChannels_ReceiveFiles(t *testing.T) {
 	}
 	p.receiveMessage(t, channels.Inbound{Files: []channels.File{{Name: "../notes.txt", Open: open("the gate is green")}, {Name: "x.exe", Size: 60 << 20}}})
 	p.awaitReply(t, "I have seen it")
-	path := filepath.Join(h.home, "Documents", "Hob", "Received", "notes.txt")
+	name := "notes.txt"
+	if h.d.store.IsShared() { // each instance stores it under the same name
+		name = fmt.Sprintf("notes-%.4x.txt", sha256.Sum256([]byte("the gate is green")))
+	}
+	path := filepath.Join(h.home, "Documents", "Hob", "Received", name)
 	b, err := os.ReadFile(path)
 	if err != nil || string(b) != "the gate is green" {
 		t.Fatalf("ReadFile = %q, %v", b, err)

@@ -82,6 +82,7 @@ func openWith(t *testing.T, home string, o Options, conf string) *daemonFixture 
 		o.Reader = []string{exe, document.Helper}
 	}
 	furnish(t, o.Paths.Database())
+	c.Store.URL = cmp.Or(c.Store.URL, storetest.URL(t, o.Paths.Database(), Migrations()))
 	d, err := Open(t.Context(), o)
 	failOnError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())

@@ -25,6 +25,7 @@ var noText = map[string]string{
 	"migrations":       "the versions of the tables",
 	"outbox_shown":     "ids of deliveries and clients",
 	"pause":            "a time",
+	"store_writers":    "random numbers",
 	"unattended_calls": "times alone",
 }
 

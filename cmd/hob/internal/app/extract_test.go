@@ -43,7 +43,7 @@ func (h *daemonFixture) awaitExtraction() {
 		var n int
 		where := "ruled = 0"
 		if h.d.opt.Config.Knowledge.ExtractionTurns == 1 { // the model extracts after each turn
-			where = "1"
+			where = "1 = 1"
 		}
 		failOnError(h.t, h.d.store.Reader(h.t.Context()).QueryRow(`SELECT count(*) FROM extractions WHERE tries = 0 AND `+where).Scan(&n))
 		if n == 0 {

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"hob/autonomy/llm/llmtest"
+	"hob/platform/store/storetest"
 )
 
 // fault is a fault of a model API, and its effect.
@@ -41,6 +42,7 @@ const well = "All is well."
 // checks what the owner sees. With the race detector, which is six times as slow, it tests each
 // fault over one API.
 func TestFaults(t *testing.T) {
+	storetest.FileOnly(t, "the time is virtual, and the clock of a server is not")
 	seen := make([]map[string]string, len(listPlayWays()))
 	t.Run("all", func(t *testing.T) {
 		for i, p := range listPlayWays() {

@@ -20,6 +20,7 @@ import (
 	"hob/channels"
 	"hob/channels/telegram/telegramtest"
 	"hob/platform/host/system"
+	"hob/platform/store/storetest"
 )
 
 var updateFlow = flag.Bool("update-flow", false, "write the recorded message flow to docs/architecture.md")
@@ -52,6 +53,7 @@ func flowPoints() []struct{ what, function string } {
 // through. It reads them from the allocation profile, which contains every call that allocates, so
 // that the program needs no code for the recording.
 func TestMessageFlow_IsListedInTheArchitecture(t *testing.T) {
+	storetest.FileOnly(t, "the page shows the calls of a single instance")
 	skipRaced(t)
 	home := t.TempDir()
 	t.Setenv("HOME", home)

@@ -14,6 +14,7 @@ import (
 	"hob/platform/host/system"
 	"hob/platform/provenance"
 	"hob/platform/store"
+	"hob/platform/store/storetest"
 	"hob/tools"
 	"hob/tools/files"
 )
@@ -23,6 +24,7 @@ import (
 // the replaced database is damaged, everything in the folder is untrusted until the user vouches for
 // it, also if Hob replaces the database by itself.
 func TestRestore_KeepsFilesUntrusted(t *testing.T) {
+	storetest.FileOnly(t, "backups are files")
 	for name, tc := range map[string]struct{ damaged, byItself, noBackup bool }{
 		"intact": {}, "damaged": {damaged: true}, "replaced by itself": {damaged: true, byItself: true}, "without a backup": {true, true, true},
 	} {

@@ -38,6 +38,7 @@ const secretPhrase = "Kestrel-9981"
 // ended, and text that was later deleted. Nothing is sent or run without the user's decision, and
 // nothing that was ended or deleted comes back.
 func TestRestore_SendsAndRunsNothingByItself(t *testing.T) {
+	storetest.FileOnly(t, "backups are files")
 	home := t.TempDir()
 	t.Setenv("HOME", home)
 	t.Setenv("HOB_HOME", filepath.Join(home, "hob"))

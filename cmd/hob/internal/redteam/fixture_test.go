@@ -145,6 +145,7 @@ send_delay = "0s"
 		set(&o)
 	}
 	emptyDatabase(t, w.paths.Database())
+	c.Store.URL = storetest.URL(t, w.paths.Database(), app.Migrations())
 	w.d, err = app.Open(t.Context(), o)
 	failOnError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
