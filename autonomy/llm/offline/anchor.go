@@ -162,7 +162,7 @@ func (r record) anchoredTitle() string {
 // remindOnce plans a reminder at a known time. own is the part of the text that the user wrote.
 func (w *intentDraft) remindOnce(own, text string, when time.Time, again func(string) string) plan {
 	if !when.After(w.s.now) {
-		p, _ := planQuestion(dateparse.Format(when, w.s.now)+" has already passed. When should I remind you?", w.timeAnswer(again))
+		p, _ := planQuestion(upperFirst(dateparse.Format(when, w.s.now))+" has already passed. When should I remind you?", w.timeAnswer(again))
 		return p
 	}
 	c := call{"create_reminder", argsOf("text", text, "at", when.Format(time.RFC3339))}
@@ -265,7 +265,7 @@ func addBefore(w *intentDraft) (plan, bool) {
 	if !ok || len(times) != 1 || !w.noLead() || w.isQuestion() {
 		return noPlan()
 	}
-	lead.before, lead.times = w.slotNorm("way") == "before", times
+	lead.before, lead.times = w.slotNorm("way") != "after", times
 	for c.to > times[0].to && (w.s.tokens[c.to-1].kind == punct || w.g.lex.containsWord("event-tails", w.s.tokens[c.to-1].norm)) { // "at 4 so can you remind me ..."
 		c.to--
 	}

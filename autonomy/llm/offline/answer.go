@@ -85,11 +85,11 @@ func (t *turn) unrecordedNote() string {
 		case !ok, slices.ContainsFunc(x.acts, pastCall.changesRecords), strings.HasPrefix(x.reply, "OK"):
 			return ""
 		case offered != nil:
-			return offered[1] + " is not set: I asked, and you did not answer yet."
+			return offered[1] + " is not set, because my question is not answered yet."
 		case t.isUnrecorded(x, n):
 			return "I did not record " + quoteText(x.own) + "."
 		case strings.HasSuffix(x.reply, "?") && !t.g.isQuestionText(x.own, t.r.Now):
-			waiting = "I did nothing about " + quoteText(x.own) + " yet: I asked, and you did not answer."
+			waiting = "I did nothing about " + quoteText(x.own) + " yet, because my question about it is not answered."
 		}
 	}
 	return waiting

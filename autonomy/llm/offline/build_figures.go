@@ -58,6 +58,9 @@ func tellSum(w *intentDraft) (plan, bool) {
 		return noPlan()
 	}
 	c, _ := w.captureOf("sum")
+	if p, ok := w.g.askShare(w.slotString("sum")); ok {
+		return p, true
+	}
 	text, p := w.g.sumOf(w.slotString("sum"))
 	if c.from == 0 && len(p.words) == 3 && strings.Contains("/-", p.words[1]) {
 		return noPlan() // "12/11" and "2020-2025" may be dates

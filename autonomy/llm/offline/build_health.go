@@ -1,6 +1,10 @@
 package offline
 
-import "strings"
+import (
+	"strings"
+
+	"hob/platform/text/lazyregexp"
+)
 
 func healthBuilders() map[string]builder {
 	return map[string]builder{
@@ -24,6 +28,9 @@ func healthBuilders() map[string]builder {
 	}
 }
 
+// goalWords matches how often or how much a habit should be done, which is no entry: "track my water, 8 glasses a day".
+var goalWords = lazyregexp.New(`(?i)\b(?:a|an|per|each|every|twice a|once a|times a) (?:day|week|month|year|night|morning|evening|afternoon|weekday|hour|other day)\b|\b(?:daily|nightly|weekly|monthly|goal|target)\b|/ ?(?:day|week)\b`)
+
 func logHabit(w *intentDraft) (plan, bool) {
 	if w.isQuestion() || w.isWish() {
 		return noPlan()
@@ -32,6 +39,9 @@ func logHabit(w *intentDraft) (plan, bool) {
 	d := w.slotDetails("habit", nil)
 	times = append(times[:len(times):len(times)], d.times...)
 	unit, ok := w.unitName()
+	if goalWords.MatchString(w.s.text) && w.slotNorm("verb") == "" {
+		return planReply(w.g.replyText("habit-goal"))
+	}
 	if !ok {
 		return noPlan()
 	}

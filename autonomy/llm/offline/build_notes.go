@@ -2,13 +2,16 @@ package offline
 
 import "strings"
 
+// whatToNote is the question for the text of a note.
+const whatToNote = "What should the note say?"
+
 func noteBuilders() map[string]builder {
 	return map[string]builder{
 		"note.again":  repeatNote,
 		"note.add":    addNote,
 		"note.titled": titledNote,
 		"note.add.none": func(*intentDraft) (plan, bool) {
-			return planQuestion("What should the note say?", fillBetween("note:", ""))
+			return planQuestion(whatToNote, fillBetween("note:", ""))
 		},
 		"note.list":   listNotes,
 		"note.append": appendNote,
@@ -32,7 +35,7 @@ func addNote(w *intentDraft) (plan, bool) {
 		}
 	}
 	if w.g.isUnspecific(text) {
-		return planQuestion("What should the note say?", fillBetween("note:", ""))
+		return planQuestion(whatToNote, fillBetween("note:", ""))
 	}
 	return planCall("create_note", argsOf("text", text))
 }

@@ -212,19 +212,25 @@ func (w *intentDraft) reminderCall(d textDetails) (plan, bool) {
 		if p, ok := w.askWeekly(d, t); ok {
 			return p, true
 		}
-		return planCall("create_reminder", argsOf("text", d.text, "every", t.every, "priority", d.priority))
+		args := argsOf("text", d.text, "every", t.every, "priority", d.priority)
+		w.fitHalf(args, t)
+		p, ok := planCall("create_reminder", args)
+		p.say = w.notePassed(t)
+		return p, ok
 	case t.vague:
 		return planQuestion("On which day, and at what time, should I remind you?", w.timeAnswer(again))
 	case !t.clock && t.at.Before(startOfDay(w.s.now)):
 		return planQuestion("That day has already passed. When should I remind you?", w.timeAnswer(again))
 	case !t.clock:
 		return planQuestion("At what time should I remind you?", w.clockAnswer(t, again))
-	case !t.at.After(w.s.now) && strings.Contains(strings.ToLower(t.phrase), " before "): // "three days before at ten"
+	case w.namesLead(): // "three days before at ten": before what?
 		return planQuestion("When exactly should I remind you?", w.timeAnswer(again))
 	case !t.at.After(w.s.now):
 		return planQuestion("That time has already passed. When should I remind you?", w.timeAnswer(func(when string) string { return again(w.inSamePart(t, when)) }))
 	}
-	p, ok := planCall("create_reminder", argsOf("text", d.text, "at", t.rfc3339(), "priority", d.priority))
+	args := argsOf("text", d.text, "at", t.rfc3339(), "priority", d.priority)
+	w.fitHalf(args, t)
+	p, ok := planCall("create_reminder", args)
 	if w.g.talk != nil && w.depth == 0 && !t.part && w.isClockOnly(t) && (w.beginsWithAnd() || w.beginsWith("additional-words")) {
 		if q, ok := w.askSameDay(p); ok {
 			return q, true
@@ -246,18 +252,6 @@ func (w *intentDraft) inSamePart(before timing, answer string) string {
 		m.Time = m.Time.AddDate(0, 0, 1)
 	}
 	return "on " + m.Time.Format("2 January 2006 at 15:04")
-}
-
-// objectOf returns what to remind of as the end of a request: " to call mum", " about the dentist".
-func (w *intentDraft) objectOf(text string) string {
-	first, tail, _ := strings.Cut(text, " ")
-	switch first = strings.ToLower(first); {
-	case w.g.lex.containsWord("owned-starts", first):
-		return " about " + text
-	case first == "for" || first == "about" || first == "of":
-		return " about " + tail
-	}
-	return " to " + text
 }
 
 // dayAnswer returns a function that completes a recurrence from an answer with a day, such as "the 1st" or "3

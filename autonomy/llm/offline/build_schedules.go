@@ -263,6 +263,9 @@ func offerEvent(w *intentDraft) (plan, bool) {
 	if err != nil || t.every != "" || t.vague || t.clock && !t.at.After(w.s.now) || tail == "" && !(w.hasKeyword("is") || w.hasKeyword("are")) || tail == "" && !t.clock || len(w.s.timesInside(at.to, len(w.s.tokens))) > 0 {
 		return noPlan()
 	}
+	if !t.clock && slices.ContainsFunc(w.s.tokens, func(t token) bool { return strings.ContainsAny(t.norm, ".:") && isBareClock(t.norm, w.s.now) }) { // "concert on Sunday 13th December 7.30, be there for 6"
+		return noPlan()
+	}
 	end := min(c.to, at.from)
 	for end > c.from+1 && w.g.lex.containsWord("anchor-verbs", w.s.tokens[end-1].norm) { // "my flight is at 6:40 from Luton"
 		end--

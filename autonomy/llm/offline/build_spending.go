@@ -101,7 +101,7 @@ func (w *intentDraft) periodAndCategory(c capture, args map[string]any) (p plan,
 	if period != "" {
 		args["period"] = period
 	}
-	words := bareName(w.s.originalText(c.from, c.to))
+	words := totalWords.ReplaceAllString(bareName(w.s.originalText(c.from, c.to)), "")
 	head, tail, _ := strings.Cut(words, " ")
 	switch strings.ToLower(head) {
 	case "on", "for", "at", "to", "in", "with", "into":

@@ -53,7 +53,10 @@ func tellHoliday(w *intentDraft) (plan, bool) {
 	if !w.noLead() {
 		return noPlan()
 	}
-	const where = "in England and Wales"
+	where, other := "in England and Wales", "" // as in most of the UK
+	if zone := w.s.now.Location().String(); zone != "Europe/London" && zone != "Europe/Belfast" && zone != "GB" {
+		other = " I do not know those of other countries."
+	}
 	today := startOfDay(w.s.now)
 	if w.hasSlot("day") {
 		day, ok := w.parseDay("day")
@@ -62,10 +65,10 @@ func tellHoliday(w *intentDraft) (plan, bool) {
 		}
 		for _, h := range bankHolidays(day.Year(), w.s.now) {
 			if sameDay(h.day, day) {
-				return planReply("Yes, " + where + ": " + dayInWords(day) + " is the holiday for " + h.name + ".")
+				return planReply("Yes, " + where + ": " + dayInWords(day) + " is the holiday for " + h.name + "." + other)
 			}
 		}
-		return planReply("No, " + dayInWords(day) + " is not a bank holiday " + where + ".")
+		return planReply("No, " + dayInWords(day) + " is not a bank holiday " + where + "." + other)
 	}
 	for _, h := range append(bankHolidays(today.Year(), w.s.now), bankHolidays(today.Year()+1, w.s.now)...) {
 		if h.day.Before(today) {
@@ -75,7 +78,7 @@ func tellHoliday(w *intentDraft) (plan, bool) {
 		if n := daysBetween(today, h.day); n > 0 {
 			when = fmt.Sprintf("in %d days", n)
 		}
-		return planReply("The next bank holiday " + where + " is " + dayInWords(h.day) + " (" + h.name + "), " + when + ".")
+		return planReply("The next bank holiday " + where + " is " + dayInWords(h.day) + " (" + h.name + "), " + when + "." + other)
 	}
 	return noPlan()
 }

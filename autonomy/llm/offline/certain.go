@@ -149,7 +149,7 @@ func (d *planReview) guessesDay() bool {
 		at, err := time.Parse(time.RFC3339, stringOf(c.args["at"]))
 		at = at.In(d.s.now.Location())
 		_, alarm := d.g.lex.meaningOf("plain-reminders", stringOf(c.args["text"]))
-		return c.name == "create_reminder" && err == nil && !alarm && (at.Hour() > 21 && d.s.now.Hour() < 20 || !sameDay(at, d.s.now) && at.Hour() > 9)
+		return c.name == "create_reminder" && err == nil && !alarm && !eveningActs.MatchString(stringOf(c.args["text"])) && (at.Hour() > 21 && d.s.now.Hour() < 20 || !sameDay(at, d.s.now) && at.Hour() > 9)
 	})
 }
 

@@ -55,14 +55,24 @@ func followSum(w *intentDraft) (plan, bool) {
 		text = before + " " + step + " " + last
 	case w.hasSlot("share"): // "20% of that"
 		text = figure + " " + w.slotNorm("share") + " " + last
+		x, _ := w.g.talk.exchangeAgo(0)
+		if m := shareInReply.FindStringSubmatch(x.reply); m != nil { // "and 20% of it?" after "15% of 84 = 12.6"
+			amount := strings.ReplaceAll(strings.Trim(m[1], ",."), ",", "")
+			whole, ok := w.answerSum(figure + " " + w.slotNorm("share") + " " + amount)
+			result, ok2 := w.answerSum(text)
+			return twoSums("of the amount: "+whole.say, whole.say, "of the result: "+result.say, result.say), ok && ok2
+		}
 	case figure != "":
+		if p, ok := w.g.askShare(last + " " + step + " " + figure); ok {
+			return p, true
+		}
 		text = last + " " + step + " " + figure
 	}
 	return w.answerSum(text)
 }
 
 // shareInReply matches a sum that takes a share of an amount.
-var shareInReply = regexp.MustCompile(`(?:%|percent) of ([0-9][0-9.,]*) = `)
+var shareInReply = regexp.MustCompile(`(?:%|percent) of [€$£]?([0-9][0-9.,]*) = `)
 
 // noteOfFact matches when the user told a fact.
 var noteOfFact = regexp.MustCompile(`\(you told me [^)]*\)`)

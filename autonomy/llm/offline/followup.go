@@ -72,6 +72,9 @@ func (g *grammar) answerTo(q *question, text string, now time.Time) plan {
 // interpretAnswer interprets text as the answer to a question, unless the text is clearly something else.
 // The complete text must be part of the answer.
 func (g *grammar) interpretAnswer(q *question, text string, now time.Time) plan {
+	if len(g.talk.past) > 0 && g.code == "" {
+		text = spellDay(text)
+	}
 	text = g.replaceSame(q, text, now)
 	switch m := halfAnswer.FindStringSubmatch(strings.ToLower(text)); {
 	case m == nil || g.code != "":

@@ -22,7 +22,7 @@ type offer struct {
 // else, such as "the same", is never offered, and neither is what only a command can do ("set quiet hours").
 func (w *intentDraft) withOffer(p plan, t timing, text string) (plan, bool) {
 	about, _ := commandFor(text, w.g.lex)
-	if about == aboutQuiet || w.g.isOnlyReference(text) || p.question == nil || strings.HasSuffix(strings.ToLower(text), " that day") {
+	if about == aboutQuiet || w.g.isOnlyReference(text) || onlyOne.MatchString(text) || p.question == nil || strings.HasSuffix(strings.ToLower(text), " that day") {
 		return noPlan()
 	}
 	args := argsOf("at", t.rfc3339())
@@ -59,6 +59,11 @@ func (g *grammar) amendQuestion(q *question, text string, now time.Time) (plan, 
 	}
 	if m := instead.FindStringSubmatch(text); m != nil && q.offer != nil { // "no wait, Friday I'm on nights, make it Thursday"
 		w.s = g.parseSentence(m[1], now)
+	}
+	if q.offer != nil && q.offer.dropsOffer(text) { // "cancel the dinner"
+		p := g.planNeverMind()
+		p.say = "OK, " + quoteText(q.offer.text) + " is not set."
+		return p, true
 	}
 	all := capture{to: len(w.s.tokens)}
 	if slots, ok := w.tryEdge("prefix.decline", all); ok && w.isSeparate(slots["rest"]) {
@@ -249,6 +254,12 @@ func (w *intentDraft) moveOffer(o offer) (plan, bool) {
 	t, more, ok := w.amendedTime(o.text)
 	if !ok || len(o.times) > 1 {
 		return noPlan()
+	}
+	more = more || w.beginsWithAnd() && !w.s.hasWordOf(0, len(w.s.tokens), "moving-verbs") // "and the Sunday", but not "and make it Sunday"
+	if old, _, day := w.itemTime(offeredItem(o.times[0])); day && !more && t.every == "" && !t.part && w.g.lex.containsWord("weekdays", strings.ToLower(firstField(t.phrase))) {
+		for t.at.Before(startOfDay(old).AddDate(0, 0, -3)) { // "move it to Wednesday" after a day next week
+			t.at = t.at.AddDate(0, 0, 7)
+		}
 	}
 	next, ok := w.mergeTime(offeredItem(o.times[0]), t)
 	if m := offeredEvent.FindStringSubmatch(o.text); m != nil && t.every == "" { // "they moved it to 11" after "an hour before"

@@ -33,6 +33,9 @@ func (g *grammar) confirmUnlessPlain(q *question, p plan, text string, now time.
 		if slices.ContainsFunc(d.offeredCalls(), d.isUnreadable) {
 			return d.askForOne()
 		}
+		if asked, ok := d.askEarlierDays(); ok {
+			return asked
+		}
 	}
 	if p.outcome != act || !g.changesRecords(p) {
 		return p

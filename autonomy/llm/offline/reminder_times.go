@@ -337,3 +337,15 @@ func (w *intentDraft) repeatUntil(d textDetails) (plan, bool) {
 	return planConfirmation(fmt.Sprintf("That is %d reminders of %s, the first %s, the last %s. Should I set them?", n, quoteText(d.text),
 		dateparse.Format(w.s.now.Truncate(time.Minute).Add(step), w.s.now), dateparse.Format(last, w.s.now)), agreed), true
 }
+
+// objectOf returns what to remind of as the end of a request: " to call mum", " about the dentist".
+func (w *intentDraft) objectOf(text string) string {
+	first, tail, _ := strings.Cut(text, " ")
+	switch first = strings.ToLower(first); {
+	case w.g.lex.containsWord("owned-starts", first):
+		return " about " + text
+	case first == "for" || first == "about" || first == "of":
+		return " about " + tail
+	}
+	return " to " + text
+}

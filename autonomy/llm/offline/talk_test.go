@@ -130,7 +130,7 @@ func TestRequests_CountEveryWord(t *testing.T) {
 		"meeting with jo on monday 2pm till 3, room 6":                                      "of “meeting with jo, room 6 (14:00–15:00)”?",
 		"electric bill 214.37 due on the 15th":                                              "Have you paid that already?",
 		"the gas bill came, 187.20":                                                         "Have you paid that already?",
-		"my tablets are at 8 in the morning and 8 at night, remind me both times every day": "more than one time",
+		"my tablets are at 8 in the morning and 8 at night, remind me both times every day": "cannot combine the times",
 		"add eggs not milk to the list":                                                     "I am not sure how to read “not”",
 		"remind me on Thursday at noon to sleep, lol, before the night shift":               "I am not sure how to read “before the night shift”",
 		"note to self bed 14's daughter called, no actually dont save that":                 "I recorded and changed nothing",

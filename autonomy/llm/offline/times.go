@@ -138,7 +138,9 @@ func readMatch(m dateparse.Match, now time.Time) (timing, error) {
 func readPeriod(t timing, m dateparse.Match, now time.Time) (timing, error) {
 	head, tail, _ := strings.Cut(m.Text, " ")
 	moment, err := dateparse.Parse(tail, now)
-	if err != nil || moment.Grain > dateparse.Day && !moment.HasClock {
+	lower := strings.ToLower(tail)
+	strayDay := strings.Contains(lower, "end of") && strings.Contains(lower, "day ") // "before Saturday the end of the month"
+	if err != nil || strayDay || moment.Grain > dateparse.Day && !moment.HasClock {
 		t.vague = true
 		return t, nil //nolint:nilerr // a period without a moment in it is vague, but not an error
 	}
@@ -208,7 +210,7 @@ func (w *intentDraft) askTime(err error, otherwise string, complete func(when st
 		return planQuestion(quoteText(two.Phrase)+" can mean "+strings.Join(two.Choices, " or ")+". Which one do you mean?", w.completeChoice(two.Choices, complete))
 	}
 	if errors.Is(err, errSeveral) {
-		return planQuestion("I see more than one time in that. "+otherwise, w.timeAnswer(complete))
+		return planQuestion("I cannot combine the times in that. "+otherwise, w.timeAnswer(complete))
 	}
 	return planQuestion(otherwise, w.timeAnswer(complete))
 }

@@ -211,6 +211,9 @@ func (sp *splitter) splitRequests(s *sentence, whole plan) (plan, bool) {
 			if p, is := sp.g.joinFact(left, right, sp.now); is {
 				return p, true
 			}
+			if left.isFact() && right.question != nil && right.question.text == whatToNote { // "Bran weighs 28 kilos, note that"
+				return left, true
+			}
 			if left.removesRecord() && right.outcome == ask { // "cancel the meeting and reschedule it for Thursday"
 				p, _ := planQuestion("I am not sure how to read "+quoteText(s.originalText(next, len(s.tokens)))+" in that, so I changed nothing. Can you send one request at a time?", nil)
 				p.intent = left.intent
@@ -451,6 +454,11 @@ func joinPlans(left, right plan) plan {
 		}
 	}
 	p.say = strings.TrimSpace(left.say + "\n\n" + right.say)
+	if left.question != nil && right.question != nil { // one of the questions would be lost
+		asked, _ := planQuestion(oneRequest, nil)
+		asked.intent = left.intent
+		return asked
+	}
 	p.question = left.question
 	if p.question == nil {
 		p.question = right.question

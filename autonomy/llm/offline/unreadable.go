@@ -11,9 +11,12 @@ import (
 	"hob/platform/text/lazyregexp"
 )
 
+// oneRequest is the question after a message of which Hob cannot use each part.
+const oneRequest = "I am not sure how to read all of that, so I changed nothing. Can you send one request at a time?"
+
 // askForOne returns the question that follows a plan which Hob can neither execute nor offer.
 func (d *planReview) askForOne() plan {
-	asked, _ := planQuestion("I am not sure how to read all of that, so I changed nothing. Can you send one request at a time?", nil)
+	asked, _ := planQuestion(oneRequest, nil)
 	if slices.ContainsFunc(d.allCalls(), func(c call) bool { return c.name == "log_expense" }) {
 		asked, _ = planQuestion("I am not sure how to read the amount in that, so I logged nothing. Can you write it as 12.50, one expense at a time?", nil)
 	}
@@ -43,11 +46,19 @@ func (d *planReview) isUnreadable(c call) bool {
 			return true
 		case stored && last == "is" && len(words) > 1 && d.isListed("relative-words", words[len(words)-2]): // "the cut-off, which is"
 			return true
+		case c.name == "log_expense" && d.endsInTime(text), c.name == "create_task" && strings.Count(text, `"`) > 2:
+			return true
 		case c.name == "log_expense" && (name == "vendor" && strings.ContainsAny(text, "0123456789") || len(words) > 1 && d.startsWithNumber(words) || d.g.lex.containsPhrase("amount-words", text) || len(words) > 1 && d.isListed("paying-verbs", words[0])):
 			return true
 		}
 	}
 	return false
+}
+
+// endsInTime reports whether a purpose or a payee ends in a time: "the chemist's this morning".
+func (d *planReview) endsInTime(text string) bool {
+	s := d.g.parseSentence(text, d.s.now)
+	return slices.ContainsFunc(s.allTimes(), func(sp *span) bool { return sp.from > 0 && sp.to == len(s.tokens) })
 }
 
 // offeredCalls returns the calls that a "yes" to the question of the plan leads to.
