@@ -1,7 +1,6 @@
 package money
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -38,7 +37,7 @@ func (d Deps) logExpense() tools.Tool {
 		},
 		Summary: func(in logExpenseIn) string { return fmt.Sprintf("Log an expense of %s %s", in.Amount, in.Currency) },
 		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in logExpenseIn) (tools.Result, error) {
-			e, day, err := d.parseExpense(c, in)
+			e, day, err := d.parseExpense(tx, c, in)
 			if err != nil {
 				return tools.Result{}, err
 			}
@@ -84,8 +83,25 @@ func (d Deps) undoExpense(_ context.Context, tx *store.Tx, data json.RawMessage)
 	return fmt.Sprintf("Removed the expense of %s %s.", found[0].Amount, found[0].Currency), d.Knowledge.UnindexTx(tx, kindExpense, id)
 }
 
-func (d Deps) parseExpense(c tools.Call, in logExpenseIn) (Expense, time.Time, error) {
-	cur, err := parseCurrency(in.Currency, cmp.Or(d.Currency(), "EUR"))
+// ownCurrency returns the user's currency. If neither the configuration nor the system tells it, this is the currency of
+// the expense that was logged last, or else EUR.
+func (d Deps) ownCurrency(q store.Querier) (string, error) {
+	if c := d.Currency(); c != "" {
+		return c, nil
+	}
+	last, err := queryExpenses(q, `ORDER BY created_at DESC, id DESC LIMIT 1`)
+	if err != nil || len(last) == 0 {
+		return "EUR", err
+	}
+	return last[0].Currency, nil
+}
+
+func (d Deps) parseExpense(q store.Querier, c tools.Call, in logExpenseIn) (Expense, time.Time, error) {
+	own, err := d.ownCurrency(q)
+	if err != nil {
+		return Expense{}, time.Time{}, err
+	}
+	cur, err := parseCurrency(in.Currency, own)
 	if err != nil {
 		return Expense{}, time.Time{}, err
 	}

@@ -15,10 +15,10 @@ import (
 const zoneTable = "/usr/share/zoneinfo/zone.tab"
 
 // Currency returns the ISO 4217 code of the user's currency. This is the currency of the country in
-// LC_ALL, LC_MONETARY or LANG, or else of the country of the IANA zone. It returns "" if the
+// LC_ALL, LC_MONETARY, LANG or the region of Windows, or else of the country of the IANA zone. It returns "" if the
 // currency is unknown.
 func Currency(getenv func(string) string, zone string) string {
-	country, ok := localeCountry(cmp.Or(getenv("LC_ALL"), getenv("LC_MONETARY"), getenv("LANG")))
+	country, ok := localeCountry(cmp.Or(getenv("LC_ALL"), getenv("LC_MONETARY"), getenv("LANG"), systemLocale()))
 	if !ok {
 		country, ok = zoneCountry(zoneTable, zone)
 	}
@@ -36,7 +36,7 @@ func Currency(getenv func(string) string, zone string) string {
 // LC_TELEPHONE or LANG, or else the country of the IANA zone. It returns "" if the country is
 // unknown.
 func Country(getenv func(string) string, zone string) string {
-	country, ok := localeCountry(cmp.Or(getenv("LC_ALL"), getenv("LC_TELEPHONE"), getenv("LANG")))
+	country, ok := localeCountry(cmp.Or(getenv("LC_ALL"), getenv("LC_TELEPHONE"), getenv("LANG"), systemLocale()))
 	if !ok {
 		country, ok = zoneCountry(zoneTable, zone)
 	}
@@ -51,10 +51,11 @@ func Country(getenv func(string) string, zone string) string {
 func localeCountry(locale string) (language.Region, bool) {
 	locale, _, _ = strings.Cut(locale, ".")
 	locale, _, _ = strings.Cut(locale, "@")
-	_, country, ok := strings.Cut(locale, "_")
-	if !ok {
+	i := strings.LastIndex(locale, "_") // "zh_Hans_CN" has a script
+	if i < 0 {
 		return language.Region{}, false
 	}
+	country := locale[i+1:]
 	r, err := language.ParseRegion(country)
 	return r, err == nil && r.IsCountry()
 }
