@@ -200,9 +200,15 @@ const (
 	oldEnough = 7 * 24 * time.Hour
 )
 
+// onServer is the finding about backups when the data is not in a file. A file from before may still be there.
+const onServer = "the data is in PostgreSQL; make backups with its tools"
+
 // checkBackup checks the age of the newest backup of the database.
 func checkBackup(ctx context.Context, e Env) []Check {
 	const make1 = "make one, and copy it to another disk: hob backup"
+	if e.Config.Store.URL != "" {
+		return okCheck("backup", onServer)
+	}
 	born, err := store.CreatedAt(ctx, e.Paths.Database())
 	if errors.Is(err, fs.ErrNotExist) {
 		return okCheck("backup", "no data to back up yet")

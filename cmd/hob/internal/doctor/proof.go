@@ -46,6 +46,9 @@ const (
 // The copies are in the backup folder, under a name that the next backup deletes if Hob is killed.
 func checkRestore(ctx context.Context, e Env) []Check {
 	const name = "restore"
+	if e.Config.Store.URL != "" {
+		return okCheck(name, onServer)
+	}
 	fi, err := os.Stat(e.Paths.Database())
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -107,3 +107,13 @@ func TestRestore_FailsForADamagedDatabase(t *testing.T) {
 		t.Errorf("stateOf = %+v", c)
 	}
 }
+
+// The file that is left from before the data moved to a server is not what has to be backed up.
+func TestBackups_OfAServerAreNotChecked(t *testing.T) {
+	e := withConfig(t, healthyEnv(t), "[store]\nurl = \"postgres://db.example.org/hob\"\n")
+	for _, name := range []string{"backup", "restore"} {
+		if got := stateOf(t, e, name); got.State != OK || !strings.Contains(got.Cause, "PostgreSQL") {
+			t.Errorf("%+v", got)
+		}
+	}
+}
