@@ -76,6 +76,12 @@ func formatLookup(d done) string {
 // periodAndCategory parses text such as "on food this month", "in February" or "last week for
 // petrol". done is true if the plan is final, even if it is empty.
 func (w *intentDraft) periodAndCategory(c capture, args map[string]any) (p plan, done bool) {
+	for size := min(3, c.to-c.from); size > 0; size-- { // "this week so far"
+		if totalWords.ReplaceAllString(w.s.normalizedText(c.to-size, c.to), "") == "" {
+			c.to -= size
+			break
+		}
+	}
 	c, period := w.fixedPeriod(c)
 	if period == "" {
 		var times []*span

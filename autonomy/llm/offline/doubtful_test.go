@@ -19,6 +19,7 @@ func TestConversation_AsksInsteadOfGuessing(t *testing.T) {
 		{"", "track reading 20 minutes a day", "names a goal"},
 		{"", "log habit run 3 times a week", "names a goal"},
 		{"", "bins out thurs nights, remind me every week at 9", "one request at a time"},
+		{"", "choir tuesday 8pm, and remind me at 6 to warm up", "one request at a time"},
 		{"", "swimming friday at 5, remind me to pack towels", "one request at a time"},
 		{"", "concert in the cathedral sunday 13th december 7.30 be there for 6", "I did not understand"},
 		{"what day is the 23rd?", "please note that I am at Meena's for those days", "Which day or days do you mean by “those days”?"},
@@ -59,6 +60,7 @@ func TestReminder_FitsTheHalfOfTheDay(t *testing.T) {
 		"remind me in 11 minutes to go to bed":                          `create_reminder {"at":"2026-03-04T10:26:00+02:00","text":"go to bed"}`,
 		"I should like to be reminded on Thursday at 4pm to ring Priya": `create_reminder {"at":"2026-03-05T16:00:00+02:00","text":"ring Priya"}`,
 		"Bran weighs 28 kilos, note that":                               `remember {"text":"Bran weighs 28 kilos"}`,
+		"how much did I spend this week so far":                         `spending_summary {"period":"this_week"}`,
 		"how much have I spent altogether today":                        `spending_summary {"period":"today"}`,
 	} {
 		if got := describePlan(g.planRequests(said, now, 0)); got != want {

@@ -187,6 +187,8 @@ func (d *planReview) signInSentence() string {
 		return "refusal"
 	case made > 0 && d.offersTimes():
 		return "or"
+	case d.countCalls("create_reminder") > 0 && d.p.question != nil && d.p.question.offer != nil: // "choir Tuesday 8pm, and remind me at 6 to warm up"
+		return "offer"
 	case made > 0 && d.splitsName():
 		return "name"
 	case lost != "":
