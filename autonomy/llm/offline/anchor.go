@@ -186,7 +186,7 @@ func (w *intentDraft) planAtKnown(a anchor, again func(string) string) plan {
 	if _, _, end := w.s.liftTimes(a.times[0].from, a.times[0].to); len(end) > 0 && strings.HasSuffix(r.title, a.times[0].originalPhrase()) {
 		r.named = true
 	}
-	if a.days > 0 && a.before { // the reminder rings on another day
+	if (a.days > 0 || a.part != "" && !a.same) && a.before { // the reminder rings on another day
 		r.title, r.named = r.title+" on "+t.at.Format("Mon 2 Jan")+" at "+t.at.Format("15:04"), true
 	}
 	return w.remindAround(a, r, a.names[0])
@@ -266,6 +266,11 @@ func addBefore(w *intentDraft) (plan, bool) {
 		return noPlan()
 	}
 	lead.before, lead.times = w.slotNorm("way") != "after", times
+	second, twice := w.parseLead(w.slotString("lead_b"))
+	if w.hasSlot("lead_b") && !twice {
+		return noPlan()
+	}
+	second.before, second.times = true, times
 	for c.to > times[0].to && (w.s.tokens[c.to-1].kind == punct || w.g.lex.containsWord("event-tails", w.s.tokens[c.to-1].norm)) { // "at 4 so can you remind me ..."
 		c.to--
 	}
@@ -299,7 +304,16 @@ func addBefore(w *intentDraft) (plan, bool) {
 		}
 	}
 	lead.names = []string{title}
-	p := w.planAtKnown(lead, func(when string) string { return "remind me " + when + " to " + title })
+	again := func(when string) string { return "remind me " + when + " to " + title }
+	p := w.planAtKnown(lead, again)
+	if twice {
+		second.names = lead.names
+		more := w.planAtKnown(second, again)
+		if p.outcome != act || more.outcome != act {
+			return noPlan()
+		}
+		p.calls = append(p.calls, more.calls...)
+	}
 	p.joined = true
 	if q, ok := w.g.readBack(p, w.s.now); ok && asks && p.outcome == act {
 		return q, true

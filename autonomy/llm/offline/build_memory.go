@@ -130,8 +130,11 @@ func (w *intentDraft) isEvent(key string) bool {
 	})
 }
 
-// isQuestion reports whether the sentence ends in a question mark.
+// isQuestion reports whether the sentence ends in a question mark and is no request such as "could you make it 6?".
 func (w *intentDraft) isQuestion() bool {
+	if w.s.requested && w.g.lex.containsWord("requested-verbs", w.s.firstWord(0)) {
+		return false
+	}
 	return strings.HasSuffix(strings.TrimRight(w.s.text, " \t\n"), "?")
 }
 

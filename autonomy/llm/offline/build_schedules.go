@@ -253,8 +253,9 @@ func offerEvent(w *intentDraft) (plan, bool) {
 		t, err = timing{at: hours.From, clock: true}, nil
 	}
 	tail := w.s.originalText(at.to, len(w.s.tokens))
-	if err == nil && t.every != "" && strings.ContainsAny(t.phrase, "0123456789") && tail == "" { // "book club is on the first Thursday of every month at 7.30pm"
-		text := w.eventName(w.s.originalText(c.from, min(c.to, at.from)))
+	where := tail == "" || w.g.lex.containsWord("tail-heads", w.s.firstWord(at.to)) && len(w.s.timesInside(at.to, len(w.s.tokens))) == 0 && w.isPlainStatement(tail) && !w.s.hasWordOf(at.to, len(w.s.tokens), "hob-words", "commands")
+	if err == nil && t.every != "" && strings.ContainsAny(t.phrase, "0123456789") && where { // "book club is on the first Thursday of every month at 7.30pm"
+		text := strings.TrimSpace(w.eventName(w.s.originalText(c.from, min(c.to, at.from))) + " " + tail)
 		p, _ := planQuestion("Should I remind you "+t.phrase+" of "+quoteText(text)+"?", func(answer string) (string, bool) {
 			return "remind me " + t.phrase + ` to "` + quoteFree(text) + `"`, w.g.isYes(answer, w.s.now)
 		})
@@ -265,6 +266,17 @@ func offerEvent(w *intentDraft) (plan, bool) {
 	}
 	if !t.clock && slices.ContainsFunc(w.s.tokens, func(t token) bool { return strings.ContainsAny(t.norm, ".:") && isBareClock(t.norm, w.s.now) }) { // "concert on Sunday 13th December 7.30, be there for 6"
 		return noPlan()
+	}
+	if tail != "" && strings.ContainsAny(tail[:1], "0123456789") { // "GP on Friday 9.40"
+		return noPlan()
+	}
+	if first := c.from + 1; w.g.lex.containsWord("pencil-verbs", w.s.firstWord(c.from)) && first < c.to { // "put the MOT for the car on 12 January in Leeds"
+		for first < c.to-1 && (w.s.tokens[first].norm == "the" || w.g.lex.containsWord("articles", w.s.tokens[first].norm) || w.g.lex.containsWord("owned-starts", w.s.tokens[first].norm)) {
+			first++
+		}
+		if w.g.lex.containsWord("event-nouns", w.s.tokens[first].norm) && (first+1 >= c.to || w.g.lex.containsWord("prepositions", w.s.tokens[first+1].norm) || w.s.tokens[first+1].norm == "with") {
+			c.from = first
+		}
 	}
 	end := min(c.to, at.from)
 	for end > c.from+1 && w.g.lex.containsWord("anchor-verbs", w.s.tokens[end-1].norm) { // "my flight is at 6:40 from Luton"

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hob/platform/text/dateparse"
+	"hob/platform/text/lazyregexp"
 )
 
 // maxReason is the maximum number of words in a clause that only gives a reason.
@@ -67,6 +68,42 @@ func (g *grammar) planWithoutReason(s *sentence, depth int) (plan, bool) {
 	return noPlan()
 }
 
+// planBeforeReason plans a request for a reminder or a task whose reason follows: "remind me to ring Meena on Saturday,
+// because she works in the daytime". The reason must contain no time, figure or condition.
+func (g *grammar) planBeforeReason(s *sentence, depth int) (plan, bool) {
+	if g.code != "" || depth > 0 || strings.Contains(s.text, "?") && !s.requested {
+		return noPlan()
+	}
+	for i := 3; i < len(s.tokens)-3; i++ {
+		t := s.tokens[i]
+		comma := s.tokens[i-1].kind == punct
+		if !g.lex.containsWord("because-words", t.norm) && !(comma && (t.norm == "as" || t.norm == "since")) || g.lex.containsWord("as-words", s.tokens[i+1].norm) {
+			continue
+		}
+		end := len(s.tokens)
+		for s.tokens[end-1].kind == punct {
+			end--
+		}
+		plain := end-i > 3 && end-i <= maxReason+3 && !slices.ContainsFunc(s.timesInside(i, len(s.tokens)), func(sp *span) bool { return !usualTime.MatchString(sp.originalPhrase()) }) && !slices.ContainsFunc(s.tokens[i+1:end], func(t token) bool {
+			return t.kind != word || g.lex.containsWord("no-reasons", t.norm) || g.lex.containsWord("joints", t.norm) || strings.ContainsAny(t.norm, "0123456789")
+		})
+		if !plain || g.starters[s.tokens[i+1].norm] && !g.lex.containsWord("clause-starts", s.tokens[i+1].norm) && !g.lex.containsWord("owned-starts", s.tokens[i+1].norm) && s.tokens[i+1].norm != "the" {
+			return noPlan()
+		}
+		heard := s.spanText(0, s.lastWordBefore(i)+1)
+		p := g.planSingle(g.parseSentence(heard, s.now), depth, false)
+		if p.outcome != act || p.question != nil || p.next != nil || len(p.calls) != 1 || p.calls[0].name != "create_reminder" && p.calls[0].name != "create_task" {
+			return noPlan()
+		}
+		p.heard = heard
+		return p, true
+	}
+	return noPlan()
+}
+
+// usualTime matches a part of every day.
+var usualTime = lazyregexp.New(`(?i)^(?:in|during) the (?:day|daytime)$|^at night$`)
+
 // planWithLabel plans "set a timer for 25 minutes, glue on the tub": an alarm, a timer or a wake-up call and what it is
 // for.
 func (g *grammar) planWithLabel(s *sentence, i, next, depth int) (plan, bool) {
@@ -115,7 +152,13 @@ func (g *grammar) isReason(s *sentence, from, to int) bool {
 	for from < to-3 && g.lex.containsWord("reason-fillers", s.firstWord(from)) { // "actually Mike's getting him"
 		from++
 	}
+	for to > from+3 && (s.tokens[to-1].kind == punct || s.tokens[to-1].norm == "then") { // "she will be at work then"
+		to--
+	}
 	first := s.firstWord(from)
+	if first == "as" && g.lex.containsWord("as-words", s.firstWord(from+1)) { // "as long as the shop is open"
+		return false
+	}
 	if strings.HasSuffix(first, "'s") && len(first) > 3 {
 		return !s.hasWordOf(from, to, "no-reasons")
 	}
@@ -126,7 +169,9 @@ func (g *grammar) isReason(s *sentence, from, to int) bool {
 		return !slices.ContainsFunc(s.tokens[from:to], func(t token) bool { return t.kind == word && g.lex.containsWord("no-reasons", t.norm) })
 	}
 	second := s.firstWord(s.skipPunctuation(from) + 1)
-	if !g.lex.containsWord("clause-starts", first) && !g.lex.containsWord("clause-verbs", second) { // "Paul can't make it"
+	third := s.firstWord(s.skipPunctuation(from) + 2)
+	owned := (first == "the" || g.lex.containsWord("owned-starts", first)) && g.lex.containsWord("clause-verbs", third) // "her meeting is delayed"
+	if !owned && !g.lex.containsWord("clause-starts", first) && !g.lex.containsWord("clause-verbs", second) {           // "Paul can't make it"
 		return false
 	}
 	return !slices.ContainsFunc(s.tokens[from:to], func(t token) bool {

@@ -289,6 +289,9 @@ func (w *intentDraft) redoExpense(words []string, amount capture) (plan, bool) {
 		return noPlan()
 	}
 	made := expense.made
+	if old, stated := w.captureOf("amount_old"); stated && made.args["amount"] != any(old.value) { // "£12.40, not £14.20"
+		return noPlan()
+	}
 	changed := maps.Clone(made.args)
 	maps.Copy(changed, argsOf("amount", amount.value, "currency", amount.currency))
 	return plan{outcome: act, accounted: true, calls: []call{made.undoCall()}, then: []call{{made.tool, changed}}}, true

@@ -96,7 +96,7 @@ func (w *intentDraft) findExpense(words []string) (found item, ok bool) {
 		x, _ := w.g.talk.exchangeAgo(n)
 		list, _ := x.listItems()
 		for _, it := range list {
-			if it.kind != "expense" || it.made == nil || !hasEveryWord(it.ref, words) {
+			if it.kind != "expense" || it.made == nil || !hasEveryWord(it.ref+" "+stringOf(it.made.args["vendor"]), words) {
 				continue
 			}
 			if ok { // more than one

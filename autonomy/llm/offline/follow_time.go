@@ -62,6 +62,9 @@ func (w *intentDraft) itemTime(it item) (at time.Time, clock, day bool) {
 // followHour handles "move it to 3" and "no, 6": an hour without "at".
 func followHour(w *intentDraft) (plan, bool) {
 	hour, ok := w.numberOf("number")
+	if w.hasSlot("bare") && !w.s.corrects { // "5" alone is no correction, "actually 5" is one
+		return noPlan()
+	}
 	if said := w.slotString("number"); w.noLead() && !w.isQuestion() && clockFigure.MatchString(said) { // "no make it 6.20"
 		return w.changeEach(func(it item) (plan, bool) {
 			if _, clock, _ := w.itemTime(it); it.kind != "reminder" && it.kind != "task" || !clock {
@@ -87,7 +90,7 @@ func followHour(w *intentDraft) (plan, bool) {
 			}
 			return w.moveToPhrase(it, "at "+part+" "+strconv.Itoa(int(hour)))
 		}
-		if said := w.hasSlot("plain") || w.hasSlot("oops"); said && (!clock || strings.ContainsAny(it.ref, "0123456789")) {
+		if said := w.hasSlot("plain") || w.hasSlot("oops") || w.hasSlot("bare"); said && (!clock || strings.ContainsAny(it.ref, "0123456789")) {
 			return noPlan() // "make it 2" may mean a number instead of a time
 		}
 		return w.moveToPhrase(it, "at "+strconv.Itoa(int(hour)))

@@ -175,13 +175,16 @@ func (g *grammar) peelFront(s *sentence) bool {
 	polite := false
 	for again := true; again; {
 		again = false
+		asks := len(s.tokens) > 2 && (s.tokens[1].norm == "you" || s.tokens[1].norm == "u") && g.lex.containsWord("asking-verbs", s.tokens[0].norm)
 		for _, p := range g.before {
 			r := run{s: s, g: g}
 			end := 0
 			p.matchAt(&r, 0, func(i int) bool { end = max(end, s.skipPunctuation(i)); return false })
 			if end > 0 && end < len(s.tokens) {
+				s.corrects = s.corrects || slices.ContainsFunc(s.tokens[:end], func(t token) bool { return t.norm == "actually" })
 				s.tokens = s.tokens[end:]
 				again, polite = true, true
+				s.requested = s.requested || asks
 			}
 		}
 	}

@@ -10,6 +10,9 @@ import (
 // confirmUnlessPlain asks before it executes a plan that is not plain: the sentence or a text of a record shows a sign
 // of more than the plan contains. The question names all that the plan would do. q is the open question, if any.
 func (g *grammar) confirmUnlessPlain(q *question, p plan, text string, now time.Time) plan {
+	if p.heard != "" {
+		text = p.heard
+	}
 	if next := p.next; next != nil {
 		intent := p.intent
 		p.next = func(results []done) plan {

@@ -67,6 +67,7 @@ type plan struct {
 	answered  bool      // whether the message answered the open question
 	looked    bool      // whether a lookup found the records of the calls
 	lang      *grammar  // the language of the message if it is not English
+	heard     string    // the message without a reason that the plan does not need; "" is all of it
 	// keep selects the remembered facts that answer the question; nil selects all. none is the
 	// answer if keep selects no fact; "" means that all data is searched.
 	keep func(fact string) bool

@@ -18,6 +18,10 @@ type sentence struct {
 	spans  []span
 	now    time.Time
 	lex    *lexicon
+	// requested is whether the sentence began with "could you" or the like, so that it is no question.
+	requested bool
+	// corrects is whether the sentence began with "actually", which is no token of it.
+	corrects bool
 }
 
 // span is the position of a time in a sentence: the tokens [from, to).
@@ -64,6 +68,10 @@ func (s *sentence) findTimes() {
 func (s *sentence) addTimes(start, end int) {
 	for _, m := range dateparse.Find(s.text[start:end], s.now) {
 		m.Start, m.End = m.Start+start, m.End+start
+		if i := topicInTime.FindStringIndex(s.text[m.Start:m.End]); i != nil { // "on Saturday evening about Christmas"
+			s.addTimes(m.Start, m.Start+i[0])
+			continue
+		}
 		from, to, ok := s.coverTokens(m.Start, m.End)
 		switch {
 		case !ok || s.isOtherWord(to), s.isShiftName(from, to), dayNumbers.MatchString(s.text[m.Start:]):
@@ -79,6 +87,9 @@ func (s *sentence) addTimes(start, end int) {
 		}
 	}
 }
+
+// topicInTime matches a topic after a time: "about Christmas", unlike "about 5".
+var topicInTime = lazyregexp.New(`(?i)\b (?:about|regarding) (?:the )?(?:christmas|xmas|easter|new year|boxing day|halloween|diwali|valentine|mother|father|thanksgiving|\pL+'s)`)
 
 // dayNumbers matches a range of days, which is not "19 minutes to 23": "19 to 23 December".
 var dayNumbers = lazyregexp.New(`(?i)^(?:from )?\d\d? (?:to|till|until) \d\d?(?:st|nd|rd|th)? (?:of )?(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)`)

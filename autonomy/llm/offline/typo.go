@@ -13,6 +13,9 @@ import (
 // is one that decides what a request means.
 type doubt struct{ typed, meant string }
 
+// weekdayName matches a day of the week.
+var weekdayName = lazyregexp.New(`^(?:mon|tue|tues|wed|weds|thu|thur|thurs|fri|sat|sun|monday|tuesday|wednesday|thursday|friday|saturday|sunday)s?$`)
+
 // repairTypos corrects each certain typo of a deciding word, also inside free text, because a
 // reminder must not contain "tomrorow". It returns the words about which Hob must ask.
 func (g *grammar) repairTypos(text string) (string, []doubt) {
@@ -27,6 +30,15 @@ func (g *grammar) repairTypos(text string) (string, []doubt) {
 			continue
 		}
 		if t.kind != word || len(t.norm) < 3 || t.raw == "" {
+			continue
+		}
+		if i > 0 && i+1 < len(toks) && toks[i+1].kind == word && weekdayName.MatchString(t.norm) && weekdayName.MatchString(toks[i+1].norm) { // "every mon wed fri at 7"
+			joint := ","
+			if i+2 >= len(toks) || !weekdayName.MatchString(toks[i+2].norm) && toks[i+2].norm != "and" {
+				joint = " and"
+			}
+			out.WriteString(text[done:t.end] + joint)
+			done = t.end
 			continue
 		}
 		if g.isDelay(toks, i) { // "remind me after ten minutes"

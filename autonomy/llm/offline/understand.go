@@ -77,6 +77,9 @@ func (g *grammar) planAll(text string, now time.Time, depth int) plan {
 	if p, ok := g.planReworded(s, depth); ok {
 		return p
 	}
+	if p, ok := g.planBeforeReason(s, depth); ok {
+		return p
+	}
 	whole := g.planSingle(s, depth, true)
 	if whole.intent == nil || whole.intent.rank < 0 {
 		if part, ok := g.withoutEnding(s); ok {
