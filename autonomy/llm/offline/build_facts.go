@@ -88,7 +88,13 @@ func keepPlace(w *intentDraft) (plan, bool) {
 		first := w.s.firstWord(c.from)
 		return !ok || w.g.lex.containsWord("owned-starts", first) || strings.HasSuffix(first, "'s") || w.isPerson(c)
 	}
-	if has("no-statement", w.s.tokens) || has("hob-words", w.s.tokens) || has("condition-words", w.s.tokens[1:]) || !owned("few_thing") {
+	if has("no-statement", w.s.tokens) || has("hob-words", w.s.tokens) || has("condition-words", w.s.tokens[1:]) {
+		return noPlan()
+	}
+	if !owned("few_thing") {
+		if w.s.hasWordOf(0, len(w.s.tokens), "linking-verbs") && w.hasSlot("place") {
+			return w.askWhere()
+		}
 		return noPlan()
 	}
 	if c, ok := w.captureOf("few_thing"); ok && has("event-nouns", w.s.tokens[c.from:c.to]) {

@@ -28,6 +28,7 @@ func memoryBuilders() map[string]builder {
 		},
 		"memory.state":    stateFact,
 		"memory.kept":     keepPlace,
+		"memory.contact":  keepContact,
 		"memory.trait":    keepTrait,
 		"memory.habit":    offerHabit,
 		"memory.pair":     statePair,

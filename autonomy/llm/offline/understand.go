@@ -77,6 +77,9 @@ func (g *grammar) planAll(text string, now time.Time, depth int) plan {
 	if p, ok := g.planReworded(s, depth); ok {
 		return p
 	}
+	if p, ok := g.planKept(s, depth); ok {
+		return p
+	}
 	if p, ok := g.planBeforeReason(s, depth); ok {
 		return p
 	}
