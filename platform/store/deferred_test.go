@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"hob/platform/store"
+	"hob/platform/store/postgres"
 	"hob/platform/store/storetest"
 )
 
@@ -47,6 +49,27 @@ func TestShared_DefersStatements(t *testing.T) {
 		}
 		if got := len(listRows(t, db.Reader(t.Context()))); got != 21 {
 			t.Errorf("%d rows, want 21", got)
+		}
+	})
+
+	t.Run("preparing another statement returns the error of the one before it", func(t *testing.T) {
+		failOnError(t, db.Write(t.Context(), func(tx *store.Tx) error {
+			_, err := tx.Exec(`CREATE TABLE names (name TEXT PRIMARY KEY) WITHOUT ROWID`)
+			return err
+		}))
+		var long strings.Builder
+		for range 400 { // a text that PostgreSQL cannot compress
+			long.WriteString(rand.Text())
+		}
+		err := db.Write(t.Context(), func(tx *store.Tx) error {
+			if _, err := tx.Exec(`INSERT INTO names VALUES (?)`, long.String()); err != nil {
+				return err
+			}
+			_, err := tx.Exec(`UPDATE names SET name = ? WHERE name = ?`, "a", "b")
+			return err
+		})
+		if !errors.Is(err, postgres.ErrTooLong) || errors.Is(err, store.ErrAway) || db.Away() != nil {
+			t.Errorf("Write = %v, away: %v", err, db.Away())
 		}
 	})
 

@@ -213,9 +213,11 @@ func (c *Conn) prepareStatement(ctx context.Context, query string, args []driver
 	}
 	c.names++
 	p := &prepared{name: "s" + strconv.Itoa(c.names), changes: all[0].changes}
-	d, err := c.pg.Prepare(ctx, p.name, all[0].text, oids)
+	limited, cancel := c.limitAnswer(ctx)
+	defer cancel()
+	d, err := c.pg.Prepare(limited, p.name, all[0].text, oids)
 	if err != nil {
-		return nil, describeStatement(err, all[0].text)
+		return nil, c.classifyError(ctx, describeStatement(err, all[0].text))
 	}
 	p.params = d.ParamOIDs
 	p.formats = make([]int16, len(d.Fields))
@@ -239,11 +241,9 @@ func (c *Conn) newCall(ctx context.Context, query string, args []driver.NamedVal
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	limited, cancel := c.limitAnswer(ctx)
-	defer cancel()
-	p, err := c.prepareStatement(limited, query, args)
+	p, err := c.prepareStatement(ctx, query, args)
 	if err != nil {
-		return nil, c.classifyError(ctx, err)
+		return nil, err
 	}
 	if len(args) < len(p.params) {
 		return nil, fmt.Errorf("postgres: %d arguments for %d parameters in %q", len(args), len(p.params), query)
