@@ -213,7 +213,7 @@ func (m *overlay) writeList() {
 func (m *overlay) runGo(env []string, command string, args ...string) (string, error) {
 	cmd := exec.CommandContext(m.t.Context(), "go", append([]string{command, "-overlay", filepath.Join(m.files, "overlay.json")}, args...)...)
 	cmd.Dir = m.root
-	cmd.Env = append(append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS="), env...)
+	cmd.Env = append(append(os.Environ(), "CGO_ENABLED=0"), env...)
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
