@@ -147,7 +147,7 @@ func TestUnreadable(t *testing.T) {
 			t.Fatal(err)
 		}
 		w := made.(*watch)
-		r := &run{watch: w, sub: w.hub.joinHub(), real: p.dir, pending: map[string]*pending{}, told: map[string]bool{}}
+		r := &run{watch: w, sub: w.hub.joinHub(p.dir), real: p.dir, pending: map[string]*pending{}, told: map[string]bool{}}
 		defer w.hub.leaveHub(r.sub)
 		r.fire = func(ctx context.Context, sig []watchers.Signal, save func(*store.Tx) error) error {
 			return p.sink.Fire(ctx, w.id, sig, save)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -43,6 +44,8 @@ type hub struct {
 	eof  chan struct{} // closed when the reader has ended
 	n    int           // number of joined watchers
 
+	checking atomic.Bool // startCheck's goroutine runs
+
 	mu    sync.Mutex // guards the following fields
 	subs  map[*sub]struct{}
 	dirs  map[string]map[*sub]struct{} // watched folder -> its watchers
@@ -53,8 +56,8 @@ func newHub() *hub {
 	return &hub{make: fsnotify.NewWatcher, budget: maxEntries, cost: map[string]int{}, subs: map[*sub]struct{}{}, dirs: map[string]map[*sub]struct{}{}}
 }
 
-func (h *hub) joinHub() *sub {
-	s := &sub{hub: h, wake: make(chan struct{}, 1), dirty: map[string]struct{}{}}
+func (h *hub) joinHub(root string) *sub {
+	s := &sub{hub: h, wake: make(chan struct{}, 1), dirty: map[string]struct{}{}, root: rootState{path: root}}
 	h.ops.Lock()
 	defer h.ops.Unlock()
 	h.n++
@@ -142,7 +145,7 @@ func (h *hub) readEvents(fs *fsnotify.Watcher, end, eof chan struct{}) {
 				h.rescanAll()
 			}
 		case <-check.C:
-			if h.checkAll(); n%fullCheck == 0 {
+			if h.startCheck(); n%fullCheck == 0 {
 				h.rescanAll()
 			}
 			n++
@@ -241,12 +244,37 @@ func (h *hub) rescanAll() {
 	}
 }
 
-// checkAll makes all watchers check their root.
-func (h *hub) checkAll() {
+// startCheck checks the roots of all watchers on another goroutine, because a file system may not
+// answer. If the previous check still waits for one, each watcher checks its root itself.
+func (h *hub) startCheck() {
+	if h.checking.CompareAndSwap(false, true) {
+		go func() { // ends when the file systems have answered
+			defer h.checking.Store(false)
+			h.checkAll()
+		}()
+		return
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for s := range h.subs {
-		s.check = true
-		s.wakeRun()
+		s.wakeCheck()
+	}
+}
+
+// checkAll wakes the watchers whose root is not the same as at their last scan. Waking all of them would
+// take most of the processor time of an idle Hob.
+func (h *hub) checkAll() {
+	h.mu.Lock()
+	roots := make(map[*sub]rootState, len(h.subs))
+	for s := range h.subs {
+		roots[s] = s.root
+	}
+	h.mu.Unlock()
+	for s, root := range roots {
+		if root.hasMoved() {
+			h.mu.Lock()
+			s.wakeCheck()
+			h.mu.Unlock()
+		}
 	}
 }

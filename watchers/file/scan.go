@@ -75,6 +75,9 @@ func (s *scan) scanRoot(ctx context.Context) (bool, error) {
 	r.root = fi
 	if err != nil {
 		r.root = nil
+	}
+	r.sub.setRoot(r.root)
+	if err != nil {
 		s.awaitRoot(ctx, err)
 		return false, nil
 	}

@@ -1,5 +1,7 @@
 package file
 
+import "os"
+
 // sub is one watcher that is registered with the hub.
 type sub struct {
 	hub  *hub
@@ -9,6 +11,32 @@ type sub struct {
 	dirty  map[string]struct{}
 	rescan bool
 	check  bool
+	root   rootState
+}
+
+// rootState is the root of a watcher at its last scan.
+type rootState struct {
+	path string
+	info os.FileInfo // nil if it did not exist
+}
+
+// hasMoved reports whether the root is no longer the same file or folder.
+func (r rootState) hasMoved() bool {
+	fi, err := os.Stat(r.path)
+	switch {
+	case err != nil:
+		return r.info != nil
+	case r.info == nil:
+		return true
+	}
+	return r.info.IsDir() != fi.IsDir() || (fi.IsDir() && !os.SameFile(fi, r.info))
+}
+
+// setRoot records the root that a scan found.
+func (s *sub) setRoot(info os.FileInfo) {
+	s.hub.mu.Lock()
+	defer s.hub.mu.Unlock()
+	s.root.info = info
 }
 
 // watchDir subscribes s to changes in dir.
@@ -110,6 +138,12 @@ func (s *sub) pushPath(path string) {
 func (s *sub) markAll() {
 	s.rescan = true
 	clear(s.dirty)
+	s.wakeRun()
+}
+
+// wakeCheck makes the watcher check its root. The caller holds hub.mu.
+func (s *sub) wakeCheck() {
+	s.check = true
 	s.wakeRun()
 }
 

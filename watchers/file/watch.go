@@ -77,7 +77,7 @@ type pending struct {
 // Run implements watchers.Watcher.
 func (w *watch) Run(ctx context.Context, fire func(ctx context.Context, s []watchers.Signal, save func(*store.Tx) error) error) error {
 	r := &run{
-		watch: w, fire: fire, sub: w.hub.joinHub(), real: w.cfg.root,
+		watch: w, fire: fire, sub: w.hub.joinHub(w.cfg.root), real: w.cfg.root,
 		pending: map[string]*pending{}, told: map[string]bool{}, rescan: time.Now(),
 	}
 	defer w.hub.leaveHub(r.sub)
@@ -130,7 +130,7 @@ func (r *run) runDue(ctx context.Context) error {
 func (r *run) handleNews(ctx context.Context) {
 	n := r.sub.takeNews()
 	now := time.Now()
-	if n.check && r.rootMoved() {
+	if n.check && (rootState{r.cfg.root, r.root}).hasMoved() {
 		r.sub.loseDir(r.real)
 		n.all = true
 	}
@@ -141,18 +141,6 @@ func (r *run) handleNews(ctx context.Context) {
 	for path := range n.paths {
 		r.touchPath(ctx, path, now)
 	}
-}
-
-// rootMoved reports whether the root is not the same file or folder as at the last scan.
-func (r *run) rootMoved() bool {
-	fi, err := os.Stat(r.cfg.root)
-	switch {
-	case err != nil:
-		return r.root != nil
-	case r.root == nil:
-		return true
-	}
-	return r.root.IsDir() != fi.IsDir() || (fi.IsDir() && !os.SameFile(fi, r.root))
 }
 
 // scheduleScan schedules a full scan. It limits the frequency of scans, so that the watcher does
