@@ -2,6 +2,7 @@ package knowledge
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -19,7 +20,7 @@ const historyRows = 5
 // findOutdatedRows returns the rows that match the question only because of a fact that was retired
 // later. A message may state more than such a fact, and its other statements may still be valid.
 func findOutdatedRows(q store.Querier, k *parsedQuestion, rows []*row, form float64) (map[*row]bool, error) {
-	var events []any
+	var events []string
 	for _, r := range rows {
 		if e, ok := strings.CutPrefix(r.doc.Source, "event:"); ok && r.doc.Kind == KindTurn {
 			events = append(events, e)
@@ -28,7 +29,11 @@ func findOutdatedRows(q store.Querier, k *parsedQuestion, rows []*row, form floa
 	if len(events) == 0 {
 		return nil, nil
 	}
-	list, err := queryFacts(q, `SELECT `+factColumns+` FROM facts WHERE event <> '' AND retired_at > 0 AND event IN (?`+strings.Repeat(", ?", len(events)-1)+`)`, events...)
+	raw, err := json.Marshal(events) // one parameter: a text for each number of events would be compiled each time
+	if err != nil {
+		return nil, fmt.Errorf("knowledge: read outdated facts: %w", err)
+	}
+	list, err := queryFacts(q, `SELECT `+factColumns+` FROM facts WHERE event <> '' AND retired_at > 0 AND event IN (SELECT value FROM json_each(?))`, string(raw))
 	if err != nil {
 		return nil, fmt.Errorf("knowledge: read outdated facts: %w", err)
 	}

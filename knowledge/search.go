@@ -2,6 +2,7 @@ package knowledge
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -84,12 +85,17 @@ func matchesWithWords(a WordAnswer, words int) (out []TermMatch) {
 // readMatches reads the rows of matches that the search allows.
 func (b *Base) readMatches(q store.Querier, list []TermMatch, w sqlCondition, limit int) ([]Hit, error) {
 	score := map[int64]float64{}
-	ids := make([]string, len(list))
+	ids := make([]int64, len(list))
 	for i, m := range list {
-		ids[i] = strconv.FormatInt(m.N, 10)
+		ids[i] = m.N
 		score[m.N] = m.Score
 	}
-	out, err := queryHits(q, `SELECT `+docColumns+`, 0.0 FROM docs d WHERE d.n IN (`+strings.Join(ids, ",")+`) AND `+w.sql+` ORDER BY d.n DESC`, w.args...)
+	raw, err := json.Marshal(ids) // one parameter: a text for each list would be compiled each time
+	if err != nil {
+		return nil, fmt.Errorf("knowledge: read rows: %w", err)
+	}
+	out, err := queryHits(q, `SELECT `+docColumns+`, 0.0 FROM json_each(?) v CROSS JOIN docs d ON d.n = CAST(v.value AS INTEGER) WHERE `+w.sql+` ORDER BY d.n DESC`,
+		append([]any{string(raw)}, w.args...)...)
 	for i := range out {
 		out[i].Score = score[out[i].N]
 	}
