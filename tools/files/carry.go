@@ -37,16 +37,19 @@ func markKey(path string) string {
 	return path
 }
 
-// enclosingTreeOrigins returns the origins of an untrusted folder that is or contains path.
-func (m provenanceMarks) enclosingTreeOrigins(ctx context.Context, path string) ([]provenance.Origin, bool, error) {
-	path = markKey(path)
-	var all []any
-	for dir := path; ; dir = filepath.Dir(dir) {
-		if all = append(all, dir); dir == filepath.Dir(dir) {
+// enclosingTree returns the query for the list of an untrusted folder that is or contains path, and its
+// arguments, the first of which is path.
+func enclosingTree(path string) (query string, args []any) {
+	for dir := markKey(path); ; dir = filepath.Dir(dir) {
+		if args = append(args, dir); dir == filepath.Dir(dir) {
 			break
 		}
 	}
-	return m.queryOrigins(ctx, `SELECT list FROM outside_trees WHERE path IN (?`+strings.Repeat(",?", len(all)-1)+`) LIMIT 1`, all...)
+	query = "SELECT list FROM outside_trees WHERE path IN (?1"
+	for i := range args[1:] {
+		query += fmt.Sprintf(",?%d", i+2)
+	}
+	return query + ")", args
 }
 
 // noteTree records that a folder is untrusted. It also records the digests of the folder's files,

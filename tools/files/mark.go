@@ -158,11 +158,8 @@ func (m provenanceMarks) dropName(ctx context.Context, path string) error {
 
 // contentOrigins returns the origins of the content at a path.
 func (m provenanceMarks) contentOrigins(ctx context.Context, path string) ([]provenance.Origin, bool, error) {
-	list, found, err := m.queryOrigins(ctx, `SELECT list FROM outside_paths WHERE path = ? AND name = 0`, markKey(path))
-	if found || err != nil {
-		return list, found, err
-	}
-	return m.enclosingTreeOrigins(ctx, path)
+	tree, args := enclosingTree(path)
+	return m.queryOrigins(ctx, `SELECT list FROM outside_paths WHERE path = ?1 AND name = 0 UNION ALL `+tree+` LIMIT 1`, args...)
 }
 
 // copyOf returns the origins that are recorded for content under any path.
@@ -182,7 +179,8 @@ func (m provenanceMarks) treeOrigins(ctx context.Context, path string) ([]proven
 	if found || err != nil {
 		return list, found, err
 	}
-	return m.enclosingTreeOrigins(ctx, path)
+	tree, args := enclosingTree(path)
+	return m.queryOrigins(ctx, tree+` LIMIT 1`, args...)
 }
 
 // descendantRange returns the lower and upper bound of the paths below a folder.
