@@ -130,13 +130,14 @@ func (in *Inbox) EventTx(tx *store.Tx, id string) (Event, error) {
 // QueuePosition counts the open events before this one in its queue, and the parked events that
 // block it.
 func (in *Inbox) QueuePosition(ctx context.Context, e Event) (n int, err error) {
-	err = in.db.Read().QueryRowContext(ctx, `SELECT count(*) FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') AND lane = ?
-		AND seq < (SELECT seq FROM inbox WHERE id = ?)`, e.Lane, e.ID).Scan(&n)
-	if err != nil || e.State != Pending || !e.NotBefore.IsZero() { // the event does not wait for other events
+	var parked int
+	low, high := parkedRange(e)
+	err = in.db.Read().QueryRowContext(ctx, `SELECT (SELECT count(*) FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') AND lane = ?
+		AND seq < (SELECT seq FROM inbox WHERE id = ?)), (`+countParked+`)`, e.Lane, e.ID, low, high).Scan(&n, &parked)
+	if err != nil || e.State != Pending || !e.NotBefore.IsZero() || !isBlocked(e, parked) { // no parked event blocks it
 		return n, err
 	}
-	parked, err := parkedCount(in.db.Reader(ctx), e)
-	return n + parked, err
+	return n + parked, nil
 }
 
 // Blockers returns the ids of the open events that a pending event waits for: those before it in its
@@ -147,9 +148,10 @@ func (in *Inbox) Blockers(ctx context.Context, e Event) (ids []string, err error
 	if err != nil {
 		return nil, err
 	}
+	low, high := parkedRange(e)
 	rows, err := in.db.Read().QueryContext(ctx, `SELECT id FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') AND state = 'pending' AND lane = ?1 AND seq < (SELECT seq FROM inbox WHERE id = ?2)
 		UNION ALL SELECT id FROM inbox INDEXED BY inbox_open WHERE ?3 > 0 AND state IN ('pending', 'claimed') AND lane > ?4 AND lane < ?5`,
-		e.Lane, e.ID, parked, e.Session+parkedMark, e.Session+parkedMark+"\x7f")
+		e.Lane, e.ID, parked, low, high)
 	if err != nil {
 		return nil, fmt.Errorf("bus: read blocking events: %w", err)
 	}

@@ -213,13 +213,26 @@ func parkedCount(q store.Querier, e Event) (n int, err error) {
 	if !canPark(e) {
 		return 0, nil
 	}
-	// The index contains the lane, so a range scan counts the parked events of one session.
-	err = q.QueryRow(`SELECT count(*) FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') AND lane > ? AND lane < ?`,
-		e.Session+parkedMark, e.Session+parkedMark+"\x7f").Scan(&n)
-	if n < parkedLimit(e.Kind, e.Provenance) {
+	low, high := parkedRange(e)
+	err = q.QueryRow(countParked, low, high).Scan(&n)
+	if !isBlocked(e, n) {
 		n = 0
 	}
 	return n, err
+}
+
+// countParked counts the parked events of one session with a scan of a range, because the index contains
+// the lane.
+const countParked = `SELECT count(*) FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') AND lane > ? AND lane < ?`
+
+// parkedRange returns the two lanes between which the parked events of the session of e are.
+func parkedRange(e Event) (low, high string) {
+	return e.Session + parkedMark, e.Session + parkedMark + "\x7f"
+}
+
+// isBlocked reports whether the parked events of its session block e.
+func isBlocked(e Event, parked int) bool {
+	return canPark(e) && parked >= parkedLimit(e.Kind, e.Provenance)
 }
 
 // sessionLane returns the session's queue for the queue of a parked event, and any other queue
