@@ -106,6 +106,19 @@ func BenchmarkPlan(b *testing.B) {
 	}
 }
 
+func BenchmarkAnswer(b *testing.B) {
+	g := New(testOptions("")).grammar()
+	now := time.Date(2026, 3, 4, 10, 15, 0, 0, time.UTC)
+	for _, s := range []string{"add a task: water the plants", "remind me tomorrow at 9 to call the plumber", "what is on my list?", "hello"} {
+		b.Run(s, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				g.inDialogue(nil).answerTo(nil, s, now)
+			}
+		})
+	}
+}
+
 func BenchmarkLoad(b *testing.B) {
 	for b.Loop() {
 		if _, err := loadGrammar(testOptions("Hob")); err != nil {

@@ -68,7 +68,8 @@ type grammar struct {
 	times     []timeRule      // translations of times in results
 	signals   map[string]bool // words of another language that English does not have
 
-	talk *dialogue // the conversation so far; nil for a sentence on its own
+	talk   *dialogue            // the conversation so far; nil for a sentence on its own
+	parsed map[string]*sentence // see parseSentence; nil for a sentence on its own
 
 	kinds       map[watchers.Subject]string // name of each kind of watcher
 	site        string                      // see watchers.Description.Site
@@ -78,7 +79,7 @@ type grammar struct {
 // inDialogue returns the grammar for the next message of a conversation.
 func (g *grammar) inDialogue(d *dialogue) *grammar {
 	out := *g
-	out.talk = d
+	out.talk, out.parsed = d, map[string]*sentence{}
 	return &out
 }
 

@@ -29,7 +29,7 @@ func (d *planReview) findLostWord() string {
 	}
 	kept := map[string]int{}
 	lists := fillerLists
-	d.words = map[string]bool{}
+	d.intents = nil
 	for _, c := range d.allCalls() {
 		family := wordFamilies[c.name]
 		if strings.HasSuffix(stringOf(c.args["project"]), " list") {
@@ -43,9 +43,7 @@ func (d *planReview) findLostWord() string {
 		}
 		for _, in := range d.g.intents {
 			if strings.HasPrefix(in.name, family) || in == d.p.intent {
-				for _, p := range in.patterns {
-					addLiterals(p, d.words)
-				}
+				d.intents = append(d.intents, in)
 			}
 		}
 		for _, v := range c.args {
@@ -70,8 +68,13 @@ func (d *planReview) findLostWord() string {
 
 // isRequestWord reports whether a word may belong to the request instead of a record.
 func (d *planReview) isRequestWord(norm string, lists []string) bool {
-	if strings.ContainsAny(norm, "0123456789") || d.words[norm] || d.g.requestWords[norm] || slices.ContainsFunc(lists, func(list string) bool { return d.g.lex.containsWord(list, norm) }) {
+	if strings.ContainsAny(norm, "0123456789") || d.g.requestWords[norm] || slices.ContainsFunc(lists, func(list string) bool { return d.g.lex.containsWord(list, norm) }) {
 		return true
+	}
+	for _, in := range d.intents {
+		if slices.ContainsFunc(in.patterns, func(p node) bool { return hasLiteral(p, norm) }) {
+			return true
+		}
 	}
 	for w := range d.g.requestWords {
 		if len(norm) > 3 && isTypo(norm, w) {

@@ -2,6 +2,7 @@ package offline
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"hob/platform/text/sorting"
@@ -117,6 +118,23 @@ func addLiterals(n node, set map[string]bool) {
 	for _, part := range inside {
 		addLiterals(part, set)
 	}
+}
+
+// hasLiteral reports whether a pattern contains a literal.
+func hasLiteral(n node, text string) bool {
+	switch n := n.(type) {
+	case literal:
+		return string(n) == text
+	case oneOf:
+		return slices.ContainsFunc(n, func(part node) bool { return hasLiteral(part, text) })
+	case series:
+		return slices.ContainsFunc(n, func(part node) bool { return hasLiteral(part, text) })
+	case maybe:
+		return hasLiteral(n.node, text)
+	case named:
+		return hasLiteral(n.node, text)
+	}
+	return false
 }
 
 // compiler converts pattern text to nodes. A macro is compiled once and shared.

@@ -108,7 +108,7 @@ type planReview struct {
 	p plan
 	// lostClock is whether the message answers the question which time of day is meant.
 	lostClock bool
-	words     map[string]bool // of the requests that lead to such calls
+	intents   []*intent // the requests that lead to such calls
 }
 
 // firstSign returns the first sign that the plan is not plain, or "".

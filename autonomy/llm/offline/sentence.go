@@ -33,8 +33,20 @@ type span struct {
 	others   []dateparse.Match // other readings of the time, in languages other than English
 }
 
-// parseSentence parses text as one request.
+// parseSentence parses text as one request. In a dialogue it parses each text once, because several
+// interpretations of a message read the same text. The caller must not change the sentence.
 func (g *grammar) parseSentence(text string, now time.Time) *sentence {
+	if s := g.parsed[text]; s != nil && s.now == now {
+		return s
+	}
+	s := g.parseText(text, now)
+	if g.parsed != nil {
+		g.parsed[text] = s
+	}
+	return s
+}
+
+func (g *grammar) parseText(text string, now time.Time) *sentence {
 	if g.code == "" {
 		text, _ = g.repairTypos(text)
 	}

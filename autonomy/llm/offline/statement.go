@@ -14,11 +14,11 @@ import (
 // tidyStatement returns a statement as it is stored: without a remark such as "btw" at its end, with a
 // capital "I" and the apostrophes of "im" and "wifes".
 func (w *intentDraft) tidyStatement(text string) string {
-	part := w.g.parseSentence(text, w.s.now)
+	part := *w.g.parseSentence(text, w.s.now)
 	if len(part.tokens) == 0 {
 		return text
 	}
-	w.g.peelEnd(part, w.g.remarks)
+	w.g.peelEnd(&part, w.g.remarks)
 	for n := len(part.tokens) - 1; n > 0 && part.tokens[n].kind == punct && !strings.Contains(")]}>", part.tokens[n].norm); n-- { // ", please"
 		part.tokens = part.tokens[:n]
 	}
