@@ -91,11 +91,11 @@ func (x *ErasureService) Wait(ctx context.Context, id string) (ErasureStatus, er
 // transaction must read the mark before the text, and again in the transaction that writes the
 // text. If the mark has changed, the text may have been erased in the meantime.
 func ErasureMark(q store.Querier) (mark string, err error) {
-	var begun, open, swept, changed int
-	err = q.QueryRow(`SELECT count(*), coalesce(sum(state = ?), 0), coalesce(sum(state = ?), 0), coalesce(sum(removed + scrubbed), 0) FROM erasures`,
-		EraseOpen, EraseSwept).Scan(&begun, &open, &swept, &changed)
-	if err != nil {
+	if err = q.QueryRow(`SELECT ` + ErasureMarkSQL).Scan(&mark); err != nil {
 		return "", fmt.Errorf("knowledge: read erasures: %w", err)
 	}
-	return fmt.Sprintf("%d.%d.%d.%d", begun, open, swept, changed), nil
+	return mark, nil
 }
+
+// ErasureMarkSQL is the expression for ErasureMark in a query that reads something else as well.
+const ErasureMarkSQL = `(SELECT count(*) || '.' || count(*) FILTER (WHERE state = '` + EraseOpen + `') || '.' || count(*) FILTER (WHERE state = '` + EraseSwept + `') || '.' || coalesce(sum(removed + scrubbed), 0) FROM erasures)`

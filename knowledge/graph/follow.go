@@ -16,6 +16,10 @@ import (
 // Name identifies the graph as a consumer of changes.
 const Name = "graph"
 
+// CollectTime is a Delay after which the changes of a turn are usually complete. Requests that need the
+// latest relations do not wait for it.
+const CollectTime = 100 * time.Millisecond
+
 // look is the interval at which Run checks for changes by other processes. retryAfter is the delay
 // after a failure.
 const (
@@ -47,6 +51,9 @@ func (g *Graph) Run(ctx context.Context, b knowledge.ChangeSource) error {
 		if retry.Wait(ctx, wait, g.wake) != nil {
 			return nil
 		}
+		if retry.Sleep(ctx, g.o.Delay) != nil { // collect further changes, so that a turn of many steps needs one commit
+			return nil
+		}
 	}
 }
 
@@ -57,12 +64,9 @@ func (g *Graph) Follow(ctx context.Context, b knowledge.ChangeSource) (more bool
 	q := g.o.Store.Reader(ctx)
 	var seq int64
 	var regroup bool
-	if err := q.QueryRow(`SELECT seq, regroup FROM graph_state`).Scan(&seq, &regroup); err != nil {
-		return false, fmt.Errorf("graph: save position: %w", err)
-	}
-	mark, err := knowledge.ErasureMark(q)
-	if err != nil {
-		return false, err
+	var mark string
+	if err := q.QueryRow(`SELECT seq, regroup, `+knowledge.ErasureMarkSQL+` FROM graph_state`).Scan(&seq, &regroup, &mark); err != nil {
+		return false, fmt.Errorf("graph: read position: %w", err)
 	}
 	list, err := b.Changes(q, seq, g.o.Follow)
 	if err != nil {
