@@ -76,11 +76,11 @@ func openDay(t *testing.T, home, conf string) *dayFixture {
 		if len(r.Results) > 0 {
 			return llmtest.Answer{Text: "RESULT " + r.Results[len(r.Results)-1].Text}, true
 		}
-		_, order, ok := strings.Cut(r.LastUser, "call ")
-		tool, args, _ := strings.Cut(order, " ")
-		if !ok {
+		at := strings.LastIndex(r.LastUser, "call ") // earlier calls may be remembered before it
+		if at < 0 {
 			return llmtest.Answer{Text: "Well."}, true
 		}
+		tool, args, _ := strings.Cut(r.LastUser[at+len("call "):], " ")
 		return llmtest.Answer{Calls: []llmtest.Call{{Name: "use_tool", Args: fmt.Sprintf(`{"name":%q,"arguments":%s}`, tool, args)}}}, true
 	}})
 	return &dayFixture{daemonFixture: openScripted(t, home, model.URL, listPlayWays()[0], conf)}
