@@ -154,6 +154,13 @@ func (s *Syncer) Run(ctx context.Context) error {
 		<-ctx.Done()
 		return nil
 	}
+	for _, t := range s.o.Targets {
+		for _, path := range t.filePaths() { // a leftover may contain a fact that is forgotten since
+			if err := system.RemoveLeftovers(path); err != nil {
+				s.o.Log.Warn("a temporary file beside USER.md or MEMORY.md was not removed", "err", err)
+			}
+		}
+	}
 	watch, err := fsnotify.NewWatcher()
 	if err != nil {
 		s.o.Log.Info("the system does not report changes of files; checking USER.md and MEMORY.md regularly", "err", err)

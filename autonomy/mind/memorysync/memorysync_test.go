@@ -461,6 +461,8 @@ func TestRun_FollowsBothSides(t *testing.T) {
 	f := newFixture(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
+	f.writeFile(".MEMORY.md.1234", "- a forgotten fact, from a write that was killed\n")
+	f.writeFile(".MEMORY.md.bak", "- a copy of yours\n")
 	go func() { done <- f.Run(ctx) }()
 	eventually := func(what string, ok func() bool) {
 		t.Helper()
@@ -480,6 +482,9 @@ func TestRun_FollowsBothSides(t *testing.T) {
 	eventually("after an edit", func() bool { return slices.Contains(f.listFacts(), "the gate code is 4712") })
 	cancel()
 	failOnError(t, <-done)
+	if left, err := filepath.Glob(filepath.Join(f.dir, ".*")); err != nil || len(left) != 1 || filepath.Base(left[0]) != ".MEMORY.md.bak" {
+		t.Errorf("hidden files %q (%v), want only the copy of the user", left, err)
+	}
 }
 
 // Facts whose text looks like the form of the file stay as they are.

@@ -23,7 +23,7 @@ func WriteFile(path string, data []byte) error { return WriteFrom(path, bytes.Ne
 
 // WriteFrom works like WriteFile, with the content of r. If r fails, nothing is replaced. During
 // the write, and after a crash, a temporary file exists in the same folder. Its name begins with a
-// dot, the name of the file, and another dot.
+// dot, the name of the file, and another dot; see RemoveLeftovers.
 func WriteFrom(path string, r io.Reader) error {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
@@ -47,6 +47,26 @@ func WriteFrom(path string, r io.Reader) error {
 	}
 	syncDir(dir)
 	return nil
+}
+
+// RemoveLeftovers removes the temporary files that WriteFrom left beside a file when the process was killed. Call it
+// only while nothing writes the file.
+func RemoveLeftovers(path string) error {
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	dir, prefix := filepath.Dir(path), "."+filepath.Base(path)+"."
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, e := range entries {
+		number, ok := strings.CutPrefix(e.Name(), prefix)
+		if ok && number != "" && strings.Trim(number, "0123456789") == "" {
+			err = errors.Join(err, os.Remove(filepath.Join(dir, e.Name())))
+		}
+	}
+	return err
 }
 
 func writeFailure(path string, err error) error {
