@@ -2,6 +2,7 @@ package offline
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -154,6 +155,10 @@ func tellDate(w *intentDraft) (plan, bool) {
 	t, err := w.joinTimes(spans)
 	if err != nil || t.every != "" || t.vague || t.clock {
 		return noPlan()
+	}
+	said := strings.ToLower(t.phrase)
+	if w.hasKeyword("was") && t.at.After(w.s.now) && !strings.Contains(said, strconv.Itoa(t.at.Year())) && !strings.Contains(said, "next") { // the last 5 November
+		t.at = t.at.AddDate(-1, 0, 0)
 	}
 	day := dayInWords(t.at)
 	if w.hasSlot("time_span") && !spanOfDays.MatchString(t.phrase) { // "what is Diwali"

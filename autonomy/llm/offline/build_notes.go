@@ -1,6 +1,13 @@
 package offline
 
-import "strings"
+import (
+	"strings"
+
+	"hob/platform/text/lazyregexp"
+)
+
+// ownNote matches the end of "a note for me that ...".
+var ownNote = lazyregexp.New(`(?i)^(?:me|myself|self|us)\b`)
 
 // whatToNote is the question for the text of a note.
 const whatToNote = "What should the note say?"
@@ -26,6 +33,9 @@ func addNote(w *intentDraft) (plan, bool) {
 	}
 	if w.hasKeyword("that") && strings.HasPrefix(strings.ToLower(text), "as ") { // "log that as rent"
 		return noPlan()
+	}
+	if w.hasKeyword("for") && !ownNote.MatchString(text) { // "note for the remodel the fridge has to be white"
+		text = "for " + text
 	}
 	lower := strings.ToLower(text)
 	for _, head := range []string{"that ", "about ", "saying ", "of "} {

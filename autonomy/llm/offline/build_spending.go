@@ -81,6 +81,10 @@ func (w *intentDraft) periodAndCategory(c capture, args map[string]any) (p plan,
 			c.to -= size
 			break
 		}
+		if size == c.to-c.from-1 && w.s.tokens[c.to-1].norm == "today" && totalWords.ReplaceAllString(w.s.normalizedText(c.from, c.from+size), "") == "" { // "in total today"
+			c.from += size
+			break
+		}
 	}
 	c, period := w.fixedPeriod(c)
 	if period == "" {
@@ -118,6 +122,9 @@ func (w *intentDraft) periodAndCategory(c capture, args map[string]any) (p plan,
 	words = strings.TrimSpace(strings.TrimSuffix(strings.TrimSuffix(words, " cost me"), " so far"))
 	if strings.ContainsAny(words, "0123456789") {
 		return plan{}, true // "what did I spend 20 euros on?"
+	}
+	if w.g.containsOnly("total-words", words) { // "how much have I spent in total, today"
+		words = ""
 	}
 	if w.mentionsOther(words) || strings.HasSuffix(words, " and") || strings.HasPrefix(words, "and ") || slices.Contains(strings.Fields(words), "than") { // "on lunch not including today"
 		p, _ = planQuestion(w.g.replyText("periods"), nil)

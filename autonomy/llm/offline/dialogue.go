@@ -91,6 +91,7 @@ func (t *turn) listExchanges() []exchange {
 		switch {
 		case m.Role == llm.User && hasUserContent(m):
 			now.own, _, _ = splitWords(m)
+			now.own = t.g.tidySpeech(now.own)
 		case m.Role == llm.Assistant && !hasCall(m):
 			var reply strings.Builder
 			for _, p := range m.Parts {

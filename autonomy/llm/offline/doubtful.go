@@ -150,7 +150,7 @@ var (
 )
 
 // totalWords are words of a question about spending that name no category.
-var totalWords = lazyregexp.New(`(?i)^(?:altogether|all together|in total|in all|overall|all in all|so far|already|now|on everything|on anything)\b[ ,]*|[ ,]*\b(?:altogether|all together|in total|in all|overall|all in all|so far|already|now)$`)
+var totalWords = lazyregexp.New(`(?i)^(?:altogether|all together|in total|in all|total|overall|all in all|so far|already|now|on everything|on anything)\b[ ,]*|[ ,]*\b(?:altogether|all together|in total|in all|total|overall|all in all|so far|already|now)$`)
 
 // offeredName matches a message that drops the open offer by its name: "actually cancel the dinner".
 var offeredName = lazyregexp.New(`(?i)^(?:(?:actually|no|oh|ok|okay|sorry|wait|please|and|then)[ ,]+)*(?:cancel|delete|remove|drop|scrap|scratch|skip|forget|forget about) (?:the |my |that |this )?(.+?)(?: one| reminder| appointment)?(?:[ ,]+(?:please|pls|then|after all|thanks|again))*[ .!]*$`)

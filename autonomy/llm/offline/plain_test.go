@@ -34,7 +34,7 @@ func TestPlan_AsksUnlessPlain(t *testing.T) {
 		"remind me in an hour an a half pizza out the freezer":                                                   "Should I remind you",
 		"remind me to unlock the school gates at 6:45 tomorrow":                                                  "Should I remind you tomorrow at 18:45",
 		"remind me a fortnight tomorrow at 9.30 that the fire officer is coming":                                 "Should I remind you",
-		"remind me to er pick the cot up on Saturday at 11":                                                      "Should I remind you",
+		"remind me to eh pick the cot up on Saturday at 11":                                                      "Should I remind you",
 		"swap bread for rolls on the shopping list":                                                              "Should I",
 		"note that for Gilroy": "Should I write the note “for Gilroy”?",
 	} {

@@ -153,13 +153,14 @@ func (t *turn) planTurn() plan {
 		return plan{outcome: unknown}
 	}
 	g := t.g.inDialogue(&dialogue{past: t.listExchanges()})
-	if p, ok := g.chooseOne(t.own); ok {
+	own := g.tidySpeech(t.own)
+	if p, ok := g.chooseOne(own); ok {
 		return p
 	}
 	if p, ok := t.chooseForeign(g); ok {
 		return p
 	}
-	p := g.answerTo(t.pendingQuestion(), t.own, t.r.Now)
+	p := g.answerTo(t.pendingQuestion(), own, t.r.Now)
 	if p.intent != nil && p.intent.name == "watch.pace" && !t.followsWatcher() {
 		return plan{outcome: unknown}
 	}

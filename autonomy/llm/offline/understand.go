@@ -20,6 +20,7 @@ func (g *grammar) planRequests(text string, now time.Time, depth int) plan {
 	if depth > 0 || g.code != "" {
 		return g.planAll(text, now, depth)
 	}
+	text = g.tidySpeech(text)
 	if p, ok := g.planCommand(text); ok {
 		p.intent = g.intentNamed("command.run")
 		return p
