@@ -95,6 +95,9 @@ func (p *play) loadConfig() error {
 	if err != nil {
 		return err
 	}
+	if c.Store.URL != "" { // a file from before the move would show old data
+		return errors.New("simulate: the data of this home is in PostgreSQL, and a simulation copies the file hob.db; copy the data into a home without [store] url: hob store copy --to sqlite")
+	}
 	if p.o.Zone != "" {
 		c.Agent.Timezone = p.o.Zone
 	}
