@@ -83,11 +83,7 @@ func showAgenda(w *intentDraft) (plan, bool) {
 		return noPlan()
 	}
 	if isOneDay(p) {
-		date := p.From.Format(time.DateOnly)
-		if sameDay(p.From, w.s.now) {
-			date = ""
-		}
-		return planCall("daily_briefing", argsOf("date", date))
+		return w.briefDay(p.From)
 	}
 	return w.listRange(p, "Nothing is planned "+whenPhrase(p)+".")
 }
@@ -98,10 +94,14 @@ func (w *intentDraft) listRange(p dateparse.Period, nothing string) (plan, bool)
 		f := readRecords(results, w.s.now)
 		list := f.recordsWithin(p)
 		say := nothing
+		told := w.toldAbout(p)
+		if told != "" {
+			say = "Nothing is planned " + whenPhrase(p) + "."
+		}
 		if len(list) > 0 {
 			say = "Planned " + whenPhrase(p) + ":" + listRecords(list)
 		}
-		return plan{outcome: chat, say: f.withNotes(say + f.withoutClock(p))}
+		return plan{outcome: chat, say: f.withNotes(say + f.withoutClock(p) + told)}
 	}, readRange(p)...)
 }
 
@@ -180,7 +180,7 @@ func freeAt(w *intentDraft) (plan, bool) {
 		if later := f.recordsWithin(dateparse.Period{From: p.From, To: day.AddDate(0, 0, 1)}); len(later) > 0 {
 			say += " Next: " + later[0].showLine() + "."
 		}
-		return plan{outcome: chat, say: f.withNotes(say + untimed)}
+		return plan{outcome: chat, say: f.withNotes(say + untimed + w.toldAbout(dateparse.Period{From: day, To: day.AddDate(0, 0, 1)}))}
 	}, readRange(dateparse.Period{From: day, To: day.AddDate(0, 0, 1)})...)
 }
 

@@ -25,22 +25,18 @@ func briefToday(w *intentDraft) (plan, bool) {
 		return noPlan()
 	}
 	if w.hasSlot("tomorrow") {
-		return planCall("daily_briefing", argsOf("date", w.s.now.AddDate(0, 0, 1).Format(time.DateOnly)))
+		return w.briefDay(w.s.now.AddDate(0, 0, 1))
 	}
 	t, err := w.joinTimes(w.allSpans())
 	switch {
 	case err != nil, t.every != "":
 		return noPlan() // this is a request for a schedule
 	case t.none:
-		return planCall("daily_briefing", nil)
+		return w.briefDay(w.s.now)
 	case t.vague, t.clock, severalDays(w.allSpans()[0].match.Period):
 		return showAgenda(w)
 	}
-	day := t.at.Format(time.DateOnly)
-	if day == w.s.now.Format(time.DateOnly) {
-		day = ""
-	}
-	return planCall("daily_briefing", argsOf("date", day))
+	return w.briefDay(t.at)
 }
 
 func undoLast(w *intentDraft) (plan, bool) {

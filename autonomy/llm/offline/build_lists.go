@@ -256,7 +256,7 @@ func (w *intentDraft) itemsIn(slot string) (items []string) {
 	}
 	for _, item := range w.g.splitEnumeration(w.slotString(slot)) {
 		first, _, _ := strings.Cut(strings.ToLower(item), " ")
-		if first, _, _ = strings.Cut(first, "'"); len(items) > 0 && w.g.lex.containsWord("clause-starts", first) {
+		if first, _, _ = strings.Cut(first, "'"); len(items) > 0 && w.g.lex.containsWord("clause-starts", first) && !w.g.isOwnThing(item) {
 			break // "take off the sugar, we have some"
 		}
 		item = listItem(item)
@@ -270,6 +270,14 @@ func (w *intentDraft) itemsIn(slot string) (items []string) {
 		items = append(items, item)
 	}
 	return items
+}
+
+// isOwnThing reports whether an item is a thing of the user and no clause: "my book", unlike "my wife has some".
+func (g *grammar) isOwnThing(item string) bool {
+	words := strings.Fields(strings.ToLower(item))
+	return len(words) > 1 && len(words) < 4 && (words[0] == "my" || words[0] == "our") && !slices.ContainsFunc(words[1:], func(f string) bool {
+		return g.lex.containsWord("clause-verbs", f) || g.lex.containsWord("linking-verbs", f) || g.lex.containsWord("perfect-verbs", f)
+	})
 }
 
 // isAmount reports whether s is a number with or without a unit.

@@ -180,8 +180,11 @@ var hasHalfOfDay = lazyregexp.New(`(?i)[ap]\.?m\b|noon|midnight|morning|afternoo
 
 // saysHalfOfDay reports whether a time of day can mean only one half of the day, unlike "20 to 6".
 func saysHalfOfDay(phrase string) bool {
-	return hasHalfOfDay.MatchString(minutesBefore.ReplaceAllString(phrase, ""))
+	return hasHalfOfDay.MatchString(dayOfMonth.ReplaceAllString(minutesBefore.ReplaceAllString(phrase, ""), ""))
 }
+
+// dayOfMonth matches a date whose figures are no time of day: "19 dec", "December 19", "2026-12-19".
+var dayOfMonth = lazyregexp.New(`(?i)\b\d{1,2} (?:of )?(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\pL*|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\pL* \d{1,2}\b|\b\d{4}-\d\d-\d\d\b`)
 
 var minutesBefore = lazyregexp.New(`(?i)\b\d+ (to|past|before|after) `)
 

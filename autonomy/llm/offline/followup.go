@@ -66,7 +66,8 @@ func (g *grammar) answerTo(q *question, text string, now time.Time) plan {
 	if p.answered && q != nil && (q.agree != nil || len(q.options) > 0) {
 		return p
 	}
-	return g.tellUnanswered(q, g.keepWaiting(q, g.confirmUnlessPlain(q, p, text, now)))
+	p = g.tellUnanswered(q, g.keepWaiting(q, g.confirmUnlessPlain(q, p, text, now)))
+	return g.tellKept(g.askHalf(g.declineCondition(p, text), text, now))
 }
 
 // interpretAnswer interprets text as the answer to a question, unless the text is clearly something else.

@@ -145,6 +145,11 @@ func (r *recordText) signInShape() string {
 	if d := r.planReview.s; n == 2 && r.isListStart(d.firstWord(0)) && !strings.ContainsAny(d.text, ",:") { // "make a list with passport charger and adapter"
 		return "items"
 	}
+	for i := 1; i < n && n > 2; i++ { // "eggs milk half and half"
+		if r.isWord("groceries", r.words[i-1]) && r.isWord("groceries", r.words[i]) {
+			return "items"
+		}
+	}
 	if joined := r.countWords("joiners"); r.countWords("groceries") > 1 && joined == 0 || n > 3 && joined+r.countWords("prepositions")+r.countWords("belonging") == 0 {
 		return "items"
 	}

@@ -71,3 +71,38 @@ func TestSpeech_KeepsTheHour(t *testing.T) {
 	c.answerCalls("OK")
 	expectCalls(t, c.hearText("um and in the morning too at 7"), `create_reminder{"every":"0 7 * * *","text":"give Biscuit his insulin"}`)
 }
+
+// TestSpeech_AsksOrTells checks messages of which a part would be lost or guessed.
+func TestSpeech_AsksOrTells(t *testing.T) {
+	for _, tc := range [][3]string{
+		{"hello", "my flight to Porto is 19 dec at 6:40 from terminal 2", "Is 6:40 in the morning or in the evening?"},
+		{"remind me 3 hours before my flight on the 19th at 6:40", "in the morning", `19 Mar at 03:40`},
+		{"hello", "remind me tomorrow at 6 to catch the ferry", "Is 6 in the morning or in the evening?"},
+		{"hello", "remind me on 19 dec at 6:40 to check the oven", "Should I remind you Sat 19 Dec"},
+		{"hello", "remind me if it rains tomorrow to take my jacket", "I cannot notice when that happens"},
+		{"hello", "add eggs milk half and half and a rotisserie chicken to the grocery list", "Should I do all of that?"},
+		{"hello", "make a packing list for Sedona with hiking boots sunscreen insulin cooler and my book", "- add “book” to your Sedona packing list"},
+	} {
+		c := newConversation(t)
+		c.hearText(tc[0])
+		if calls := c.hearText(tc[1]); len(calls) > 0 && !strings.Contains(tc[2], "03:40") || len(calls) == 0 && !strings.Contains(c.lastText(), tc[2]) {
+			t.Errorf("%q, %q: calls %v, %q, want %q", tc[0], tc[1], calls, c.lastText(), tc[2])
+		}
+	}
+	c := newConversation(t)
+	c.hearText("I have an open house Saturday from 1 to 4 pm at 910 West Willetta")
+	c.answerCalls("Noted.")
+	c.hearText("what do I have on Saturday")
+	last := c.answerCalls("Nothing is on for Sat 7 Mar.")
+	if got := last.Text(); !strings.Contains(got, "you have an open house") {
+		t.Errorf("the agenda is %q", got)
+	}
+	c = newConversation(t)
+	c.hearText("remind me to call Claire at noon")
+	c.answerCalls("I will remind you today at 12:00: call Claire.")
+	c.hearText("actually never mind")
+	c.hearText("thank you")
+	if !strings.Contains(c.lastText(), "the reminder “call Claire” stays") {
+		t.Errorf("the reply is %q", c.lastText())
+	}
+}
