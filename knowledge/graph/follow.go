@@ -16,10 +16,6 @@ import (
 // Name identifies the graph as a consumer of changes.
 const Name = "graph"
 
-// CollectTime is a Delay after which the changes of a turn are usually complete. Requests that need the
-// latest relations do not wait for it.
-const CollectTime = 100 * time.Millisecond
-
 // look is the interval at which Run checks for changes by other processes. retryAfter is the delay
 // after a failure.
 const (
@@ -49,9 +45,6 @@ func (g *Graph) Run(ctx context.Context, b knowledge.ChangeSource) error {
 			g.o.Log.Warn("graph update failed; it will be retried", "err", err)
 		}
 		if retry.Wait(ctx, wait, g.wake) != nil {
-			return nil
-		}
-		if retry.Sleep(ctx, g.o.Delay) != nil { // collect further changes, so that a turn of many steps needs one commit
 			return nil
 		}
 	}

@@ -29,9 +29,7 @@ type Options struct {
 	Region func() string
 	// Follow is the number of changes per transaction (default 200).
 	Follow int
-	// Delay is how long Run collects changes before it follows them (default 0).
-	Delay time.Duration
-	Log   *slog.Logger
+	Log    *slog.Logger
 }
 
 // Graph stores entities and their relations. Its methods may be called concurrently.

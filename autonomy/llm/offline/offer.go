@@ -67,6 +67,13 @@ func (g *grammar) amendQuestion(q *question, text string, now time.Time) (plan, 
 	}
 	all := capture{to: len(w.s.tokens)}
 	if slots, ok := w.tryEdge("prefix.decline", all); ok && w.isSeparate(slots["rest"]) {
+		named := all.to
+		if rest := slots["rest"]; rest.from < rest.to {
+			named = rest.from
+		}
+		if strings.Contains(w.s.normalizedText(0, named), "reminder") && !strings.Contains(q.text, "remind") { // an older one
+			return g.planRequests(text, now, 0), true
+		}
 		return w.declineQuestion(slots["rest"])
 	}
 	if q.offer == nil || g.classOf(w.s) == aQuestion && !g.lex.containsWord("asking-modals", w.s.firstWord(0)) {

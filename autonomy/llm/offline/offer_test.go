@@ -127,6 +127,14 @@ func TestOffer_CancelItRefersToTheRecordAfterAnotherAnswer(t *testing.T) {
 	}
 }
 
+func TestOffer_NamedReminderIsNotTheQuestion(t *testing.T) {
+	c := newConversation(t)
+	c.hearText("remind me on tuesday at 18:30 of yoga")
+	c.answerCalls("OK")
+	c.hearText("start a packing list")
+	expectCalls(t, c.hearText("delete that reminder"), `cancel_reminder{"reminder":"yoga"}`)
+}
+
 func TestOffer_StaysOpenDuringAQuestion(t *testing.T) {
 	for said, expected := range map[string]string{
 		"cancel it, i quit yoga": "", "forget it": "",

@@ -94,6 +94,8 @@ func (g *grammar) fillerAt(text string, tokens []token, i int) int {
 		t.norm == "uh" && (norm(i+1) == "huh" || norm(i+1) == "oh"), t.norm == "mm" && (!before || norm(i+1) == "hmm" || norm(i+1) == "hm"), // "3 mm"
 		t.norm == "um" && i == 0 && len(tokens) > 1 && len(tokens) < 4 && isDigit(norm(1)[0]): // "um 9" is German
 		return 0
+	case i == 0 && strings.HasPrefix(t.norm, "hm"): // it may begin a correction: "hmm can we do 11 instead"
+		return 0
 	case loneFiller.MatchString(t.norm):
 		if i+1 < len(tokens) && g.isPlainFigure(norm(i-1)) && g.isPlainFigure(norm(i+1)) { // "at 5 er 6" is a correction
 			return 0

@@ -37,7 +37,7 @@ func (d *App) openKnowledge(ctx context.Context) (err error) {
 		return err
 	}
 	if d.graph, err = graph.New(graph.Options{
-		Store: d.store, Delay: graph.CollectTime, Region: func() string { return system.Country(os.Getenv, d.zone().String()) }, Log: d.opt.Log,
+		Store: d.store, Region: func() string { return system.Country(os.Getenv, d.zone().String()) }, Log: d.opt.Log,
 	}); err != nil {
 		return err
 	}
