@@ -3,6 +3,8 @@ package offline
 import (
 	"slices"
 	"strings"
+
+	"hob/platform/text/dateparse"
 )
 
 // freeArgs lists the arguments that hold free text and name or describe a record.
@@ -274,9 +276,17 @@ func (w *intentDraft) askAbout(c call, text, rest string) plan {
 	head := "I am not sure how to read " + quoteText(rest) + " in that. "
 	switch c.name {
 	case "create_reminder":
-		p, _ := planQuestion(head+"When exactly should I remind you?", w.timeAnswer(func(when string) string {
+		complete := w.timeAnswer(func(when string) string {
 			return "remind me " + when + " to " + `"` + strings.ReplaceAll(text, `"`, "") + `"`
-		}))
+		})
+		p, _ := planQuestion(head+"When exactly should I remind you?", func(answer string) (string, bool) {
+			s := w.g.parseSentence(answer, w.s.now)
+			_, err := dateparse.ParseEvery(w.timeIn(answer), w.s.now)
+			if w.g.lex.containsWord("joints", s.firstWord(0)) || stringOf(c.args["every"]) != "" && err != nil {
+				return "", false // "and 8pm" adds to the times of the request, which would be lost
+			}
+			return complete(answer)
+		})
 		return p
 	case "create_task":
 		p, _ := planQuestion(head+"What should the task be, and when is it due?", fillBetween("add a task to", ""))

@@ -187,7 +187,10 @@ func (w *intentDraft) planAtKnown(a anchor, again func(string) string) plan {
 		r.named = true
 	}
 	if (a.days > 0 || a.part != "" && !a.same) && a.before { // the reminder rings on another day
-		r.title, r.named = r.title+" on "+t.at.Format("Mon 2 Jan")+" at "+t.at.Format("15:04"), true
+		r.title, r.named = r.title+" on "+t.at.Format("Mon 2 Jan"), true
+		if t.clock {
+			r.title += " at " + t.at.Format("15:04")
+		}
 	}
 	return w.remindAround(a, r, a.names[0])
 }

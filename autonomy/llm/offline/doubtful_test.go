@@ -32,6 +32,9 @@ func TestConversation_AsksInsteadOfGuessing(t *testing.T) {
 		{"dinner with mum sunday at 6", "actually cancel the dinner", "OK, “dinner with mum” is not set."},
 		{"remind me to send the Bright invoice tomorrow at 9am", "and the lumen one at 9:30", "I did not understand"},
 		{"", "I spent £23.45 at the chemist's this morning on creams", "so I logged nothing"},
+		{"", "remind me and linda church supper sunday at 5", "one request at a time"},
+		{"remind me to give tilly her tablet at 8am every day", "and 8pm", "I cannot use “and 8pm” as an answer to that."},
+		{"remind me to give tilly her tablet at 8am every day", "8pm", "I cannot use “8pm” as an answer to that."},
 		{"", "is next monday a bank holiday", "I do not know those of other countries."},
 		{"", "put \"buy stamps\", \"write to Kamla\" and \"mark the paper\" on my to-do list", "one request at a time"},
 	} {

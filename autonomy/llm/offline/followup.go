@@ -143,6 +143,9 @@ func (g *grammar) interpretAnswer(q *question, text string, now time.Time) plan 
 			return p
 		}
 	}
+	if direct.intent != nil && direct.intent.name == "nevermind" && !g.isLatest(q) { // it is about what Hob did since the question
+		return g.planRequests(text, now, 0)
+	}
 	if direct.intent != nil && direct.intent.rank >= 0 && direct.outcome != unknown && direct.intent.name != "yes" {
 		if p := g.planRequests(text, now, 0); p.intent == direct.intent && p.outcome == chat { // "what did you do?" is about the conversation
 			return p

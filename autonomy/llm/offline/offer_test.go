@@ -135,6 +135,17 @@ func TestOffer_NamedReminderIsNotTheQuestion(t *testing.T) {
 	expectCalls(t, c.hearText("delete that reminder"), `cancel_reminder{"reminder":"yoga"}`)
 }
 
+func TestOffer_ForgetItMeansTheLastRecord(t *testing.T) {
+	c := newConversation(t)
+	c.hearText("start a packing list")
+	c.hearText("remind me friday at 8 to wear my big coat")
+	c.answerCalls("OK")
+	expectCalls(t, c.hearText("actually forget it"))
+	if want := "Should I undo that?"; !strings.HasSuffix(c.lastText(), want) {
+		t.Errorf("reply %q, want %q", c.lastText(), want)
+	}
+}
+
 func TestOffer_StaysOpenDuringAQuestion(t *testing.T) {
 	for said, expected := range map[string]string{
 		"cancel it, i quit yoga": "", "forget it": "",
