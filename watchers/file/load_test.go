@@ -72,7 +72,11 @@ func TestLoad_FiftyWatchers(t *testing.T) {
 		p.createWatcher(config{Path: p.filePath(fmt.Sprintf("f%d", i%10)), Recursive: true})
 	}
 	p.waitKnown()
-	if got := runtime.NumGoroutine() - before; got > n+10 {
+	got := runtime.NumGoroutine() - before
+	for end := time.Now().Add(10 * time.Second); got > n+10 && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		got = runtime.NumGoroutine() - before // a check of a root may be running
+	}
+	if got > n+10 {
 		t.Errorf("%d goroutines for %d watchers", got, n)
 	}
 	p.writeNamed("f3/x", "x")
